@@ -1,0 +1,229 @@
+"""View: the tree as the command itself has changed it so far, over the world that nobody has touched yet."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from guard.effects import CREATE, DELETE, EDIT, LINK, MOVE, OVERWRITE, TRUNCATE, At, Below, Effect
+from guard.paths import below, child, name, parent, physical, physical_parent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import NamedTuple
+
+    from guard.world import Budget, World
+else:
+    from guard.record import NamedTuple
+
+FILE, DIRECTORY, SYMLINK, OTHER, GONE, REAL = "file", "directory", "symlink", "other", "gone", "real"
+
+
+class Node(NamedTuple):
+    """What stands at a path: `base` is the real path whose content is shown, `was` the real path that is lost with it."""
+
+    kind: str
+    base: str | None = None
+    was: str | None = None
+    content: bytes | None = None
+    to: str = ""
+
+
+_GONE = Node(GONE)
+
+
+class View:
+    """A World's tree with effects applied on top; cheap to fork, never written back."""
+
+    def __init__(self, world: World, nodes: Mapping[str, Node] | None = None) -> None:
+        self.world = world
+        self._nodes = dict(nodes or {})
+
+    @property
+    def budget(self) -> Budget:
+        return self.world.budget
+
+    @property
+    def changed(self) -> bool:
+        """True once an effect has been applied: what a tool says of the real tree may no longer hold."""
+        return bool(self._nodes)
+
+    def fork(self) -> View:
+        """An independent view of the same state."""
+        return View(self.world, self._nodes)
+
+    def same(self, other: View) -> bool:
+        """True when both show the same tree."""
+        return self._nodes == other._nodes
+
+    def touched(self, path: str) -> bool:
+        """True when an effect has changed what stands at the path, below it, or in its place."""
+        return any(below(path, p) or below(p, path) for p in self._nodes)
+
+    def lookup(self, path: str) -> Node:
+        """What stands at a path whose parent is physical."""
+        if not self._nodes:
+            return Node(REAL, path, path)
+        if path in self._nodes:
+            return self._nodes[path]
+        above = path
+        while above != "/":
+            above = parent(above)
+            node = self._nodes.get(above)
+            if node is None:
+                continue
+            if node.kind != DIRECTORY or node.base is None:
+                return _GONE
+            rest = path[len(above) :].lstrip("/")
+            return Node(REAL, child(node.base, rest), child(node.was, rest) if node.was is not None else None)
+        return Node(REAL, path, path)
+
+    def kind(self, path: str) -> str | None:
+        """FILE, DIRECTORY, SYMLINK or OTHER, None where there is nothing. Does not follow a last symbolic link."""
+        node = self.lookup(path)
+        if node.kind != REAL:
+            return None if node.kind == GONE else node.kind
+        found = self.world.lstat(node.base or path)
+        if found is None:
+            return None
+        mode = found.st_mode
+        if stat.S_ISREG(mode):
+            return FILE
+        return DIRECTORY if stat.S_ISDIR(mode) else SYMLINK if stat.S_ISLNK(mode) else OTHER
+
+    def exists(self, path: str) -> bool:
+        """True when something stands at the path after following links."""
+        return self.kind(physical(self, path)) is not None
+
+    def is_dir(self, path: str) -> bool:
+        """True when the path is a directory, or a link to one."""
+        return self.kind(physical(self, path)) == DIRECTORY
+
+    def lstat(self, path: str) -> os.stat_result | None:
+        """The real status of what is shown here, None where nothing is or the command itself made it."""
+        node = self.lookup(path)
+        return self.world.lstat(node.base) if node.base is not None and node.kind != GONE else None
+
+    def readlink(self, path: str) -> str | None:
+        node = self.lookup(path)
+        if node.kind == SYMLINK:
+            return node.to
+        return self.world.readlink(node.base) if node.kind == REAL and node.base is not None else None
+
+    def listdir(self, path: str) -> list[str] | None:
+        """The names in a directory, sorted as bytes; None where it is none or cannot be read."""
+        if self.kind(path) != DIRECTORY:
+            return None
+        base = self.lookup(path).base
+        names = set((self.world.listdir(base) if base is not None else None) or ())
+        if base is not None and not names and self.world.listdir(base) is None:
+            return None
+        for at, node in self._nodes.items():
+            if at != "/" and parent(at) == path:
+                (names.discard if node.kind == GONE else names.add)(name(at))
+        return sorted(names, key=os.fsencode)
+
+    def read(self, path: str) -> bytes | None:
+        """The content of the regular file at a path (links followed); None where it cannot be told."""
+        path = physical(self, path)
+        node = self.lookup(path)
+        if node.kind == FILE and node.base is None:
+            return node.content
+        return self.world.read(node.base) if node.kind in (FILE, REAL) and node.base is not None else None
+
+    def walk(self, top: str) -> Iterator[tuple[str, str]]:
+        """Every path at and below `top` with its kind, parents first; links are not followed."""
+        kind = self.kind(top)
+        if kind is None:
+            return
+        yield top, kind
+        if kind == DIRECTORY:
+            for entry in self.listdir(top) or ():
+                yield from self.walk(child(top, entry))
+
+    def at(self, path: str) -> str:
+        """Where unlink and rename of an absolute path work."""
+        return physical_parent(self, path)
+
+    def through(self, path: str) -> str:
+        """Where opening an absolute path works."""
+        return physical(self, path)
+
+    def originals(self, path: str) -> list[str]:
+        """The real paths that are lost when what stands at and below `path` is lost."""
+        found = []
+        node = self.lookup(path)
+        if node.was is not None:
+            found.append(node.was)
+        return found + [n.was for at, n in self._nodes.items() if at != path and below(at, path) and n.was is not None]
+
+    def apply(self, effect: Effect) -> None:
+        """Makes the view show the tree after a certain effect. What is not certain or not exactly known changes nothing."""
+        target = effect.target
+        if not effect.certain:
+            return
+        if isinstance(target, Below) and effect.action == DELETE:
+            self._clear(target.path)
+            self._nodes[target.path] = Node(DIRECTORY)
+        if not isinstance(target, At):
+            return
+        path = target.path
+        if effect.action == DELETE:
+            self._clear(path)
+            self._nodes[path] = _GONE
+        elif effect.action == MOVE and effect.to is not None:
+            self._move(path, effect.to)
+        elif effect.action in (OVERWRITE, EDIT, CREATE, TRUNCATE):
+            self._put(path, effect)
+        elif effect.action == LINK and effect.to is not None:
+            self._clear(path)
+            self._nodes[path] = Node(SYMLINK, to=effect.to)
+
+    def make_dir(self, path: str) -> None:
+        """Shows a new, empty directory."""
+        self._clear(path)
+        self._nodes[path] = Node(DIRECTORY)
+
+    def _clear(self, path: str) -> None:
+        for at in [at for at in self._nodes if below(at, path)]:
+            del self._nodes[at]
+
+    def _move(self, path: str, to: str) -> None:
+        if below(to, path):
+            return
+        node = self._settled(path)
+        inner = {at: n for at, n in self._nodes.items() if at != path and below(at, path)}
+        self._clear(to)
+        self._nodes[to] = node
+        for at, n in inner.items():
+            self._nodes[to + at[len(path) :]] = n
+        self._clear(path)
+        self._nodes[path] = _GONE
+
+    def _put(self, path: str, effect: Effect) -> None:
+        was = self.lookup(path).was if effect.action != CREATE else None
+        content = b"" if effect.action == TRUNCATE else effect.content
+        if effect.source is not None and content is None:
+            node = self._settled(effect.source)
+            if node.kind == DIRECTORY and effect.action == CREATE:
+                copied = {at: n for at, n in self._nodes.items() if at != effect.source and below(at, effect.source)}
+                self._clear(path)
+                self._nodes[path] = node._replace(was=None)
+                for at, n in copied.items():
+                    self._nodes[path + at[len(effect.source) :]] = n._replace(was=None)
+                return
+            content = self.read(effect.source)
+        self._clear(path)
+        self._nodes[path] = Node(FILE, None, was, content)
+
+    def _settled(self, path: str) -> Node:
+        node = self.lookup(path)
+        if node.kind != REAL:
+            return node
+        kind = self.kind(path)
+        if kind is None:
+            return _GONE
+        if kind == SYMLINK:
+            return Node(SYMLINK, None, node.was, to=self.readlink(path) or "")
+        return Node(kind, node.base, node.was)

@@ -1,0 +1,102 @@
+"""World: all that an analysis may see and ask. Everything else it gets as an argument."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+READ_LIMIT = 1 << 20  # bytes; a larger file is not read during a judgement
+LIST_LIMIT = 100_000  # names of one directory
+
+
+class OutOfBudget(Exception):
+    """The judgement has used up its time or its steps. The analysis turns it into an Unknown, never into "harmless"."""
+
+
+class Budget:
+    """How long a judgement may take: seconds on a monotonic clock, and a count of steps that no clock can slow."""
+
+    def __init__(self, seconds: float = 0.7, steps: int = 200_000, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+        self._steps = steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Counts steps of work; raises OutOfBudget when steps or time are used up."""
+        self._steps -= steps
+        if self._steps < 0 or self._clock() > self._end:
+            raise OutOfBudget
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least 0."""
+        return max(0.0, self._end - self._clock())
+
+
+class World:
+    """The tree, the environment and the tools, as the real system has them. Paths are absolute `str` (surrogateescape).
+
+    Every question answers None where there is nothing or it may not be read; none raises but OutOfBudget.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None, budget: Budget | None = None) -> None:
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.budget = budget or Budget()
+
+    def lstat(self, path: str) -> os.stat_result | None:
+        self.budget.spend()
+        try:
+            return os.lstat(path)
+        except (OSError, ValueError):
+            return None
+
+    def readlink(self, path: str) -> str | None:
+        self.budget.spend()
+        try:
+            return os.readlink(path)
+        except (OSError, ValueError):
+            return None
+
+    def listdir(self, path: str) -> list[str] | None:
+        """The names in a directory, sorted as bytes, without "." and ".."."""
+        try:
+            names = os.listdir(path)
+        except (OSError, ValueError):
+            return None
+        self.budget.spend(1 + len(names))
+        return sorted(names, key=os.fsencode)
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
+        """The content of a regular file of at most `limit` bytes. Never opens anything but a regular file."""
+        self.budget.spend()
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        try:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > limit:
+                return None
+            data = b""
+            while chunk := os.read(fd, limit + 1 - len(data)):
+                data += chunk
+            return data if len(data) <= limit else None
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+
+    def ask(self, argv: list[str], cwd: str, env: Mapping[str, str], timeout: float = 0.3) -> tuple[int, bytes] | None:
+        """Runs a question that is known to run and leave nothing (tools/git/questions.py) and gives status and output.
+
+        None where the program is missing, took longer than `timeout` seconds, or wrote more than READ_LIMIT bytes.
+        """
+        from guard.ask import ask
+
+        self.budget.spend()
+        return ask(argv, cwd, env, min(timeout, self.budget.left))
