@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from guard.effects import CREATE, DELETE, EDIT, LINK, MOVE, OVERWRITE, TRUNCATE, At, Below, Effect
+from guard.effects import CREATE, DELETE, EDIT, LEAVE, LINK, MOVE, OVERWRITE, REVERT, TRUNCATE, At, Below, Effect
 from guard.paths import below, child, name, parent, physical, physical_parent
 
 TYPE_CHECKING = False
@@ -34,11 +34,20 @@ _GONE = Node(GONE)
 
 
 class View:
-    """A World's tree with effects applied on top; cheap to fork, never written back."""
+    """A World's tree with effects applied on top; cheap to fork, never written back.
 
-    def __init__(self, world: World, nodes: Mapping[str, Node] | None = None) -> None:
+    `notes` is what tools want to know of their own earlier calls (git: index, branches, stashes); the values are immutable.
+    """
+
+    def __init__(
+        self, world: World, nodes: Mapping[str, Node] | None = None, notes: Mapping[str, object] | None = None
+    ) -> None:
         self.world = world
-        self._nodes = dict(nodes or {})
+        self._nodes: dict[str, Node] = {}
+        self._inside: dict[str, set[str]] = {}  # directory -> entries that are or hold nodes; may name some that no longer do
+        for path, node in (nodes or {}).items():
+            self._set(path, node)
+        self.notes: dict[str, object] = dict(notes or {})
 
     @property
     def budget(self) -> Budget:
@@ -51,15 +60,27 @@ class View:
 
     def fork(self) -> View:
         """An independent view of the same state."""
-        return View(self.world, self._nodes)
+        return View(self.world, self._nodes, self.notes)
+
+    def become(self, other: View) -> None:
+        """Shows from now on what another view of the same world shows."""
+        self._nodes = dict(other._nodes)
 
     def same(self, other: View) -> bool:
         """True when both show the same tree."""
-        return self._nodes == other._nodes
+        return self._nodes == other._nodes and self.notes == other.notes
 
     def touched(self, path: str) -> bool:
         """True when an effect has changed what stands at the path, below it, or in its place."""
-        return any(below(path, p) or below(p, path) for p in self._nodes)
+        if not self._nodes:
+            return False
+        if path in self._nodes or any(True for _ in self._under(path)):
+            return True
+        while path != "/":
+            path = parent(path)
+            if path in self._nodes:
+                return True
+        return False
 
     def lookup(self, path: str) -> Node:
         """What stands at a path whose parent is physical."""
@@ -119,10 +140,18 @@ class View:
         names = set((self.world.listdir(base) if base is not None else None) or ())
         if base is not None and not names and self.world.listdir(base) is None:
             return None
-        for at, node in self._nodes.items():
-            if at != "/" and parent(at) == path:
-                (names.discard if node.kind == GONE else names.add)(name(at))
+        for entry in self._inside.get(path, ()):
+            if node := self._nodes.get(child(path, entry)):
+                (names.discard if node.kind == GONE else names.add)(entry)
         return sorted(names, key=os.fsencode)
+
+    def scan(self, path: str) -> list[tuple[str, str]] | None:
+        """The names in a directory as listdir has them, each with its kind; cheaper than asking for the kinds one by one."""
+        if not self.touched(path):
+            base = self.lookup(path).base
+            return self.world.scan(base) if base is not None and self.kind(path) == DIRECTORY else None
+        names = self.listdir(path)
+        return None if names is None else [(n, kind) for n in names if (kind := self.kind(child(path, n))) is not None]
 
     def read(self, path: str) -> bytes | None:
         """The content of the regular file at a path (links followed); None where it cannot be told."""
@@ -156,7 +185,7 @@ class View:
         node = self.lookup(path)
         if node.was is not None:
             found.append(node.was)
-        return found + [n.was for at, n in self._nodes.items() if at != path and below(at, path) and n.was is not None]
+        return found + [was for at in self._under(path) if (was := self._nodes[at].was) is not None]
 
     def apply(self, effect: Effect) -> None:
         """Makes the view show the tree after a certain effect. What is not certain or not exactly known changes nothing."""
@@ -165,57 +194,86 @@ class View:
             return
         if isinstance(target, Below) and effect.action == DELETE:
             self._clear(target.path)
-            self._nodes[target.path] = Node(DIRECTORY)
+            self._set(target.path, Node(DIRECTORY))
         if not isinstance(target, At):
             return
         path = target.path
         if effect.action == DELETE:
             self._clear(path)
-            self._nodes[path] = _GONE
+            self._set(path, _GONE)
         elif effect.action == MOVE and effect.to is not None:
             self._move(path, effect.to)
-        elif effect.action in (OVERWRITE, EDIT, CREATE, TRUNCATE):
+        elif effect.action == LEAVE and effect.to is not None:
+            self._move(path, effect.to)
+        elif effect.action == LEAVE and effect.source is None and effect.content is None:
+            self._clear(path)
+            self._set(path, _GONE)
+        elif effect.action in (OVERWRITE, EDIT, CREATE, TRUNCATE, REVERT, LEAVE):
             self._put(path, effect)
         elif effect.action == LINK and effect.to is not None:
             self._clear(path)
-            self._nodes[path] = Node(SYMLINK, to=effect.to)
+            self._set(path, Node(SYMLINK, to=effect.to))
 
     def make_dir(self, path: str) -> None:
         """Shows a new, empty directory."""
         self._clear(path)
-        self._nodes[path] = Node(DIRECTORY)
+        self._set(path, Node(DIRECTORY))
 
     def _clear(self, path: str) -> None:
-        for at in [at for at in self._nodes if below(at, path)]:
+        self._nodes.pop(path, None)
+        for at in list(self._under(path)):
             del self._nodes[at]
+
+    def _set(self, path: str, node: Node) -> None:
+        self._nodes[path] = node
+        while path != "/":
+            above, entry = parent(path), name(path)
+            entries = self._inside.setdefault(above, set())
+            if entry in entries:
+                return
+            entries.add(entry)
+            path = above
+
+    def _under(self, path: str) -> Iterator[str]:
+        """The paths of all nodes below a path."""
+        todo = [path]
+        while todo:
+            above = todo.pop()
+            for entry in self._inside.get(above, ()):
+                at = child(above, entry)
+                todo.append(at)
+                if at in self._nodes:
+                    yield at
 
     def _move(self, path: str, to: str) -> None:
         if below(to, path):
             return
         node = self._settled(path)
-        inner = {at: n for at, n in self._nodes.items() if at != path and below(at, path)}
+        inner = {at: self._nodes[at] for at in self._under(path)}
         self._clear(to)
-        self._nodes[to] = node
+        self._set(to, node)
         for at, n in inner.items():
-            self._nodes[to + at[len(path) :]] = n
+            self._set(to + at[len(path) :], n)
         self._clear(path)
-        self._nodes[path] = _GONE
+        self._set(path, _GONE)
 
     def _put(self, path: str, effect: Effect) -> None:
         was = self.lookup(path).was if effect.action != CREATE else None
         content = b"" if effect.action == TRUNCATE else effect.content
+        base = None
         if effect.source is not None and content is None:
             node = self._settled(effect.source)
             if node.kind == DIRECTORY and effect.action == CREATE:
-                copied = {at: n for at, n in self._nodes.items() if at != effect.source and below(at, effect.source)}
+                copied = {at: self._nodes[at] for at in self._under(effect.source)}
                 self._clear(path)
-                self._nodes[path] = node._replace(was=None)
+                self._set(path, node._replace(was=None))
                 for at, n in copied.items():
-                    self._nodes[path + at[len(effect.source) :]] = n._replace(was=None)
+                    self._set(path + at[len(effect.source) :], n._replace(was=None))
                 return
             content = self.read(effect.source)
+            base = None if content is not None else node.base or effect.source
         self._clear(path)
-        self._nodes[path] = Node(FILE, None, was, content)
+        self._set(path, Node(FILE, base, was, content))
 
     def _settled(self, path: str) -> Node:
         node = self.lookup(path)

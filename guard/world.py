@@ -32,10 +32,33 @@ class Budget:
         if self._steps < 0 or self._clock() > self._end:
             raise OutOfBudget
 
+    def lend(self, share: float) -> tuple[float, int]:
+        """Leaves only a share of what is left, for a part of the work that may fail alone; give the result to `take_back`."""
+        kept = self._end, self._steps - int(self._steps * share)
+        self._end = min(self._end, self._clock() + self.left * share)
+        self._steps = int(self._steps * share)
+        return kept
+
+    def take_back(self, lent: tuple[float, int]) -> None:
+        """Ends a lend(): what was not spent is there again."""
+        self._end = lent[0]
+        self._steps = lent[1] + max(0, self._steps)
+
     @property
     def left(self) -> float:
         """Seconds that are left, at least 0."""
         return max(0.0, self._end - self._clock())
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return "symlink"
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return "directory"
+        return "file" if entry.is_file(follow_symlinks=False) else "other"
+    except OSError:
+        return "other"
 
 
 class World:
@@ -47,6 +70,7 @@ class World:
     def __init__(self, environ: Mapping[str, str] | None = None, budget: Budget | None = None) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.budget = budget or Budget()
+        self.answers: dict[object, object] = {}  # what tools have been asked already; the real tree stands still meanwhile
 
     def lstat(self, path: str) -> os.stat_result | None:
         self.budget.spend()
@@ -70,6 +94,16 @@ class World:
             return None
         self.budget.spend(1 + len(names))
         return sorted(names, key=os.fsencode)
+
+    def scan(self, path: str) -> list[tuple[str, str]] | None:
+        """The names in a directory as listdir has them, each with its kind: "file", "directory", "symlink" or "other"."""
+        try:
+            with os.scandir(path) as entries:
+                found = [(entry.name, _kind(entry)) for entry in entries]
+        except (OSError, ValueError):
+            return None
+        self.budget.spend(1 + len(found))
+        return sorted(found, key=lambda entry: os.fsencode(entry[0]))
 
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
         """The content of a regular file of at most `limit` bytes. Never opens anything but a regular file."""

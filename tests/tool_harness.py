@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from guard.effects import Analysis, At, Below, Effect, Text
+from guard.effects import Analysis, At, Below, Effect, Text, Unknown
 from guard.overlay import View
-from guard.tools import find
+from guard.tools import model_of
 from guard.tools.call import Call
 from guard.world import World
 
@@ -38,16 +38,21 @@ class Ran:
         stdin: Text | None = None,
     ) -> Analysis:
         name = argv[0]
-        model = find(name.rpartition("/")[2]) if isinstance(name, str) else None
+        model = model_of(name.rpartition("/")[2]) if isinstance(name, str) else None
         if model is None:
             return Analysis()
-        call = Call(argv, cwd or self.cwd, dict(env or self.env), stdin, self.view, self.run, self.shell)
+        call = Call(argv, cwd or self.cwd, dict(env or self.env), stdin, self.view, self.run, self.shell, self.emit)
         result = model(call)
-        for effect in result.effects:
-            self.effects.append(effect)
-            self.view.apply(effect)
-        self.unknowns += result.unknowns
+        for item in (*result.effects, *result.unknowns):
+            self.emit(item)
         return result
+
+    def emit(self, item: Effect | Unknown) -> None:
+        if isinstance(item, Unknown):
+            self.unknowns.append(item)
+            return
+        self.effects.append(item)
+        self.view.apply(item)
 
     def shell(
         self,

@@ -1,0 +1,48 @@
+"""analyse: a command's text to what it would do."""
+
+from __future__ import annotations
+
+import sys
+
+from guard.effects import Analysis, Unknown
+from guard.overlay import View
+from guard.shell.state import State
+from guard.shell.walk import Limit, Walker
+from guard.shell.words import TooMany
+from guard.world import OutOfBudget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from guard.world import World
+
+RECURSION = 8000  # Python frames; a level of shell costs about 25, and 40 levels are a limit
+
+
+def analyse(text: str, cwd: str, world: World) -> Analysis:
+    """What the text would do, run by bash in the physical directory `cwd`.
+
+    Never raises: what could not be done within the limits is an Unknown with the limit's code and no reach.
+    """
+    walker = Walker(world)
+    status: int | None = None
+    recursion = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(recursion, RECURSION))
+    try:
+        state = State(View(world), cwd, world.environ)
+        state.captured = False
+        logical = world.environ.get("PWD", "")
+        state.variables["PWD"] = logical if logical.startswith("/") and state.view.through(logical) == cwd else cwd
+        results = walker.run_process(state, text)
+        statuses = {result.status for result in results}
+        status = statuses.pop() if len(statuses) == 1 else None
+    except OutOfBudget:
+        walker.unknowns.append(Unknown("out-of-time", text[:200]))
+    except Limit as limit:
+        walker.unknowns.append(Unknown(limit.code, limit.what or text[:200]))
+    except TooMany:
+        walker.unknowns.append(Unknown("too-many-words", text[:200]))
+    except (RecursionError, MemoryError):
+        walker.unknowns.append(Unknown("too-deep", text[:200]))
+    finally:
+        sys.setrecursionlimit(recursion)
+    return Analysis(tuple(walker.effects), tuple(walker.unknowns), "", status, tuple(walker.trace))

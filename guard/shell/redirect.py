@@ -1,0 +1,178 @@
+"""Redirections: what opening files does, and what stands in them when the command is over."""
+
+from __future__ import annotations
+
+from guard.effects import CREATE, EDIT, OVERWRITE, TRUNCATE, At, Cause, Effect, Pattern, Target, Text, join, unknown
+from guard.paths import parent
+from guard.shell.expand import Failed
+from guard.shell.state import Stream
+from guard.shell.text import decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NamedTuple
+
+    from guard.shell.nodes import Redirect
+    from guard.shell.state import State
+    from guard.shell.walk import Walker
+else:
+    from guard.record import NamedTuple
+
+# Files that are no files: what is written there is gone, or goes where descriptors lead.
+DEVICES = ("/dev/", "/proc/self/fd/")
+REGULAR = ("/dev/shm/", "/dev/.guard-")
+
+
+class Sink(NamedTuple):
+    """Where standard output goes: a file, or nowhere that matters (target None)."""
+
+    target: Target | None
+    append: bool = False
+    existed: bool = False
+    operator: str = ">"
+
+
+class Opened(NamedTuple):
+    """The files of one command: a new standard input, a new standard output, None where they stay as they are."""
+
+    input: Stream | None
+    sink: Sink | None
+    shown: str
+
+
+def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: bool = False) -> Opened:
+    """Opens from left to right, as the shell does; Failed where one cannot be opened. `keep`: they stay (`exec`)."""
+    expander = walker.expander(state)
+    stream: Stream | None = None
+    sink: Sink | None = None
+    shown = []
+    for redirect in redirects:
+        operator = redirect.op
+        if operator in ("<<", "<<-"):
+            stream = Stream(expander.text(redirect.target)) if redirect.fd in ("", "0") else stream
+            continue
+        if operator == "<<<":
+            stream = Stream(join(expander.text(redirect.target), "\n")) if redirect.fd in ("", "0") else stream
+            continue
+        target = expander.target(redirect.target)
+        shown.append(f"{redirect.fd}{operator}{target}")
+        if operator in ("<", "<&"):
+            found = _source(walker, state, operator, target)
+            stream = found if redirect.fd in ("", "0") else stream
+            continue
+        cause = Cause(" ".join(shown), str(state.cwd))
+        found_sink = _sink(walker, state, operator, redirect.fd, target)
+        if found_sink is None:
+            continue
+        standard = redirect.fd in ("", "1") and operator != "<>"
+        if not standard or keep:
+            _other(walker, state, found_sink, cause, keep)
+            if keep and isinstance(found_sink.target, At):
+                state.descriptors[redirect.fd.strip("{}") or "1"] = found_sink.target.path
+        if standard:
+            if sink is not None:
+                _finish(walker, state, sink, "", cause)
+            sink = found_sink if not keep else Sink(None)
+    return Opened(stream, sink, " ".join(shown))
+
+
+def closed(walker: Walker, files: Opened, state: State, run: Callable[[State], list[State]]) -> list[State]:
+    """Runs something with the files open, then records what it has written to the one that is its standard output."""
+    before_input, before_output, before_captured = state.input, state.output, state.captured
+    if files.input is not None:
+        state.input = files.input
+    if files.sink is not None:
+        state.output, state.captured = (), files.sink.target is not None
+    states = run(state)
+    for current in states:
+        if files.input is not None:
+            current.input = before_input
+        if files.sink is not None:
+            written = join(*current.output)
+            current.output, current.captured = before_output, before_captured
+            _finish(walker, current, files.sink, written, Cause(files.shown, str(current.cwd)))
+    return states
+
+
+def _source(walker: Walker, state: State, operator: str, target: Text) -> Stream:
+    if operator == "<&":
+        return Stream("") if target == "-" else state.input
+    path = target if isinstance(target, str) and target.startswith("/") else join(state.cwd, "/", target)
+    if not isinstance(path, str):
+        return Stream(unknown("unknown-input", f"< {target}"))
+    if path == "/dev/null":
+        return Stream("")
+    if path.startswith(DEVICES) and not path.startswith(REGULAR):
+        return state.input
+    if not state.view.exists(path):
+        raise Failed(fatal=False)
+    content = state.view.read(path)
+    return Stream(unknown("unknown-input", f"< {target}") if content is None else decode(content))
+
+
+def _sink(walker: Walker, state: State, operator: str, fd: str, target: Text) -> Sink | None:
+    """What an output redirection opens; None where no file is concerned and output stays as it is."""
+    standard = fd in ("", "1")
+    if operator == ">&" and isinstance(target, str) and (target.rstrip("-").isdigit() or target == "-"):
+        number = target.rstrip("-")
+        if number in state.descriptors:
+            return Sink(At(state.descriptors[number]), True, True, operator)
+        return Sink(None) if standard and number != "1" else None
+    if isinstance(target, Pattern):
+        from guard.tools.call import Call
+
+        call = Call((), state.cwd, {}, None, state.view, None, None)  # type: ignore[arg-type]
+        return Sink(call.through(target), operator in (">>", "&>>"), True, operator)
+    if target == "":
+        raise Failed(fatal=False)
+    path = state.view.through(target) if target.startswith("/") else _inside(state, target)
+    if path is None:
+        return Sink(None) if standard else None
+    if (path.startswith(DEVICES) or target.startswith("/dev/")) and not path.startswith(REGULAR):
+        return None if target in ("/dev/stdout", "/dev/fd/1") else Sink(None)
+    kind = state.view.kind(path)
+    if kind == "directory" or (kind is None and state.view.kind(parent(path)) != "directory"):
+        raise Failed(fatal=False)
+    if kind == "file" and operator == ">" and "C" in state.options:
+        raise Failed(fatal=False)
+    append = operator in (">>", "&>>", "<>")
+    if kind is None:
+        state.view.apply(Effect(CREATE, At(path), content=b""))
+    elif not append:
+        state.view.apply(Effect(TRUNCATE, At(path)))
+    return Sink(At(path), append, kind is not None, operator)
+
+
+def _inside(state: State, target: str) -> str | None:
+    return state.view.through(f"{state.cwd}/{target}") if isinstance(state.cwd, str) else None
+
+
+def _other(walker: Walker, state: State, sink: Sink, cause: Cause, keep: bool) -> None:
+    """A file that is opened for something else than the standard output of this command: nobody knows what is written."""
+    if sink.target is None or sink.operator == "<>" or sink.operator == ">&":
+        return
+    if sink.append:
+        walker.record(Effect(EDIT, sink.target), state, cause)
+    elif sink.existed:
+        walker.record(Effect(OVERWRITE if keep else TRUNCATE, sink.target), state, cause)
+    else:
+        walker.record(Effect(CREATE, sink.target), state, cause)
+
+
+def _finish(walker: Walker, state: State, sink: Sink, written: Text, cause: Cause) -> None:
+    if sink.target is None:
+        return
+    content = encode(written)
+    target = sink.target
+    if sink.append:
+        if written != "":
+            old = state.view.read(target.path) if isinstance(target, At) else None
+            whole = old + content if old is not None and content is not None else None
+            walker.record(Effect(EDIT if sink.existed else CREATE, target, content=whole), state, cause)
+    elif not sink.existed:
+        walker.record(Effect(CREATE, target, content=content), state, cause)
+    elif written == "":
+        walker.record(Effect(TRUNCATE, target), state, cause)
+    else:
+        walker.record(Effect(OVERWRITE, target, content=content), state, cause)

@@ -1,0 +1,357 @@
+"""A simple command: its words, its assignments, and who runs it."""
+
+from __future__ import annotations
+
+import re
+
+from guard.effects import Analysis, At, Pattern, Text, Unknown, join, unknown
+from guard.shell import words
+from guard.shell.expand import Failed
+from guard.shell.nodes import Literal, Word
+from guard.shell.redirect import opened
+from guard.shell.state import Stream
+from guard.world import OutOfBudget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from guard.shell.expand import Expander
+    from guard.shell.nodes import Assignment, Simple
+    from guard.shell.state import State, Value
+    from guard.shell.walk import Walker
+    from guard.tools.call import Run, Shell
+
+DECLARING = frozenset(("declare", "export", "local", "readonly", "typeset", "alias"))
+SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/lib/", "/snap/", "/nix/", "/Library/", "/System/")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=")
+
+
+def simple(walker: Walker, node: Simple, state: State) -> list[State]:
+    """Runs a simple command."""
+    from guard.shell.builtins import BUILTINS
+
+    aliased = _aliased(node, state)
+    if aliased is not None:
+        return walker.deeper(lambda: walker.run_text(state, aliased))
+    expander = walker.expander(state)
+    walker.substituted = 0
+    before = node.assignments[: len(node.assignments) - node.declared]
+    try:
+        argv = _argv(node, expander)
+        if not argv:
+            for assignment in before:
+                assign(state, expander, assignment)
+            state.status = walker.substituted
+            return walker.redirected(node.redirects, state, lambda inner: [inner])
+        given = {a.name: expander.text(a.value) if a.value is not None else "" for a in before}
+        if argv == ("exec",):
+            opened_files = opened(walker, node.redirects, state, keep=True)
+            if opened_files.input is not None:
+                state.input = opened_files.input
+            if opened_files.sink is not None:
+                state.captured = False
+            return [state]
+    except Failed as failed:
+        state.status = 1
+        state.flow = "exit" if failed.fatal else ""
+        return [state]
+    name = argv[0]
+
+    def run(inner: State) -> list[State]:
+        if isinstance(name, str) and name in inner.functions:
+            return _with_variables(inner, given, lambda s: function(walker, s, argv))
+        if isinstance(name, str) and name in BUILTINS:
+            for assignment in node.assignments[len(before) :]:
+                assign(inner, expander, assignment)
+            return _with_variables(inner, given, lambda s: builtin(walker, s, argv))
+        return external(walker, inner, argv, {**inner.exports(), **given})
+
+    return walker.redirected(node.redirects, state, run)
+
+
+def _argv(node: Simple, expander: Expander) -> tuple[Text, ...]:
+    first = node.words[0].parts if node.words else ()
+    declares = len(first) == 1 and isinstance(first[0], Literal) and first[0].text in DECLARING
+    found: list[Text] = []
+    for word in node.words:
+        if declares and _ASSIGNMENT.match(word.raw):
+            if not (node.declared and re.match(r"[A-Za-z_]\w*\+?=\(", word.raw)):
+                found.append(expander.text(words.word(word.raw, assignment=True)))
+            continue
+        found += expander.fields(word)
+    return tuple(found)
+
+
+def _aliased(node: Simple, state: State) -> str | None:
+    """The command's text with its alias replaced, None where the first word is none."""
+    if not state.aliases or "expand_aliases" not in state.options or not node.words or node.assignments:
+        return None
+    raw = node.words[0].raw
+    if raw not in state.aliases or not node.source.startswith(raw):
+        return None
+    text = state.aliases[raw]
+    return None if text.split(None, 1)[:1] == [raw] else text + node.source[len(raw) :]
+
+
+def assign(state: State, expander: Expander, assignment: Assignment) -> None:
+    """Carries out name=value and its kin."""
+    name = assignment.name
+    if assignment.items is not None:
+        _assign_items(state, expander, assignment)
+        return
+    value = expander.text(assignment.value) if assignment.value is not None else ""
+    if assignment.subscript is not None:
+        old = state.get(name)
+        array: dict[str, Text] = dict(old) if isinstance(old, dict) else {"0": old} if old is not None else {}
+        key = expander.subscript(assignment.subscript, array)
+        if key is None:
+            state.put(name, unknown("unknown-variable", f"${{{name}[@]}}"))
+            return
+        array[key] = join(array.get(key, ""), value) if assignment.append else value
+        state.put(name, array)
+        return
+    old = state.get(name) if assignment.append else None
+    state.put(name, join(old.get("0", "") if isinstance(old, dict) else old, value) if old is not None else value)
+
+
+def _assign_items(state: State, expander: Expander, assignment: Assignment) -> None:
+    old = state.get(assignment.name) if assignment.append else None
+    array: dict[str, Text] = dict(old) if isinstance(old, dict) else {"0": old} if old is not None else {}
+    for item in assignment.items or ():
+        if isinstance(item, Word):
+            for field in expander.fields(item):
+                array[str(len(array))] = field
+            continue
+        key = expander.subscript(item[0], array)
+        array[key if key is not None else "?"] = expander.text(item[1])
+    state.put(assignment.name, array)
+
+
+def _with_variables(state: State, given: Mapping[str, Text], run: Callable[[State], list[State]]) -> list[State]:
+    """Runs a builtin or function with the assignments in front of it, which end with it."""
+    saved: dict[str, Value | None] = {name: state.get(name) for name in given}
+    for name, value in given.items():
+        state.put(name, value)
+    states = run(state)
+    for current in states:
+        for name, old in saved.items():
+            current.variables[name] = old
+    return states
+
+
+def function(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:
+    """Calls a function of the shell."""
+    from guard.shell.state import Locals
+
+    body = state.functions[str(argv[0])]
+    walker.note(state, argv, "function")
+    positional, scopes, loops = state.positional, state.scopes, state.loops
+    state.positional, state.scopes, state.loops = argv[1:], (*scopes, Locals()), 0
+    states = walker.deeper(lambda: walker.command(body, state))
+    for current in states:
+        for name, value in current.scopes[-1].saved.items():
+            current.variables[name] = value
+        current.positional, current.scopes, current.loops = positional, scopes, loops
+        if current.flow == "return":
+            current.flow = ""
+    return states
+
+
+def builtin(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:
+    """Runs a builtin of the shell."""
+    from guard.shell.builtins import BUILTINS
+
+    walker.note(state, argv)
+    states: list[State] | None = BUILTINS[str(argv[0])](walker, state, argv)
+    return [state] if states is None else states
+
+
+def external(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str, Text]) -> list[State]:
+    """Runs a program: a wrapper, a shell, a tool with a model, a script of the tree, or one of which nothing is known."""
+    from guard.shell.builtins import BUILTINS, PROGRAMS
+    from guard.shell.shells import SHELLS, run_shell
+    from guard.shell.wrap import WRAPPERS
+    from guard.tools import model_of
+
+    name = argv[0]
+    if isinstance(name, Pattern):
+        return _unknown_command(walker, state, argv)
+    base = name.rpartition("/")[2]
+    if "/" in name:
+        states = _file(walker, state, argv, env)
+        if states is not None:
+            return states
+    if base in WRAPPERS:
+        walker.note(state, argv)
+        return walker.deeper(lambda: WRAPPERS[base](walker, state, argv, env))
+    if base in SHELLS:
+        walker.note(state, argv)
+        return walker.deeper(lambda: run_shell(walker, state, argv, env))
+    if base in PROGRAMS:
+        states = BUILTINS[base](walker, state, (base, *argv[1:]))
+        return [state] if states is None else states
+    model = model_of(base)
+    if model is None:
+        path = _on_path(state, base, env) if "/" not in name else None
+        if path is not None:
+            states = _file(walker, state, (path, *argv[1:]), env)
+            if states is not None:
+                return states
+        if "/" not in name and not _installed(state, base, env):
+            walker.note(state, argv, "not found on PATH")
+            state.status = 127
+            return [state]
+        walker.note(state, argv, "no model")
+        state.write(unknown("unknown-output", base))
+        state.status = None
+        return [state]
+    return tool(walker, state, argv, env)
+
+
+def tool(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str, Text]) -> list[State]:
+    """Asks a tool's model."""
+    from guard.shell.walk import Limit
+    from guard.tools import model_of
+    from guard.tools.call import Call
+
+    cause = walker.note(state, argv)
+    model = model_of(str(argv[0]).rpartition("/")[2])
+    assert model is not None
+    call = Call(argv, state.cwd, env, state.input.text, state.view, runner(walker, state, env), shell_runner(walker, state, env))
+    try:
+        result = model(call)
+    except (OutOfBudget, Limit, words.TooMany, RecursionError, MemoryError):
+        raise
+    except Exception as error:  # a model that fails must not look harmless
+        if "GUARD_DEBUG" in walker.world.environ:
+            raise
+        result = Analysis(unknowns=(Unknown("model-failed", f"{argv[0]}: {type(error).__name__}"),), status=None)
+    walker.finish(result, state, cause)
+    return [state]
+
+
+def runner(walker: Walker, state: State, env: Mapping[str, Text]) -> Run:
+    """What a model uses to run another program as a child of its call."""
+
+    def run(
+        argv: tuple[Text, ...],
+        *,
+        cwd: Text | None = None,
+        env: Mapping[str, Text] | None = env,
+        stdin: Text | None = None,
+    ) -> Analysis:
+        child = _child(state, cwd, env, stdin)
+        return _told(state, walker.deeper(lambda: external(walker, child, argv, child.environ)))
+
+    return run
+
+
+def shell_runner(walker: Walker, state: State, env: Mapping[str, Text]) -> Shell:
+    """What a model uses to run a text with a shell as a child of its call."""
+
+    def shell(
+        text: Text,
+        args: tuple[Text, ...] = (),
+        *,
+        cwd: Text | None = None,
+        env: Mapping[str, Text] | None = env,
+        stdin: Text | None = None,
+    ) -> Analysis:
+        child = _child(state, cwd, env, stdin)
+        child.zero, child.positional = args[0] if args else "sh", args[1:]
+        return _told(state, walker.deeper(lambda: walker.run_process(child, text)))
+
+    return shell
+
+
+def _child(state: State, cwd: Text | None, env: Mapping[str, Text] | None, stdin: Text | None) -> State:
+    child = state.process("sh", (), env if env is not None else state.exports())
+    if cwd is not None:
+        child.cwd = state.view.through(cwd) if isinstance(cwd, str) else cwd
+        child.variables["PWD"] = cwd
+    child.input = Stream(stdin)
+    child.captured = True
+    return child
+
+
+def _told(state: State, results: list[State]) -> Analysis:
+    """What a model learns of a child: the tree as it left it, its output and status."""
+    if not results:
+        return Analysis()
+    state.view.become(results[-1].view)
+    outputs = [join(*r.output) for r in results]
+    statuses = {r.status for r in results}
+    same = all(output == outputs[0] for output in outputs)
+    return Analysis(
+        output=outputs[0] if same else unknown("unknown-output", "output"), status=statuses.pop() if len(statuses) == 1 else None
+    )
+
+
+def _unknown_command(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:
+    """The command's own name is not known: what it may do, it may do to its operands."""
+    cause = walker.note(state, argv, "the command is not known")
+    for operand in argv[1:]:
+        if isinstance(operand, str) and isinstance(state.cwd, str) and not operand.startswith("-"):
+            path = state.view.at(operand if operand.startswith("/") else f"{state.cwd}/{operand}")
+            if state.view.kind(path) is not None:
+                for original in state.view.originals(path):
+                    walker.doubt(Unknown("unknown-command", str(argv[0]), At(original)), state, cause)
+    state.write(unknown("unknown-output", str(argv[0])))
+    state.status = None
+    return [state]
+
+
+def _on_path(state: State, name: str, env: Mapping[str, Text]) -> str | None:
+    """Where PATH finds a program outside the system's own directories."""
+    path = env.get("PATH")
+    if not isinstance(path, str):
+        return None
+    for directory in path.split(":"):
+        if (directory.rstrip("/") + "/").startswith(SYSTEM):
+            continue
+        whole = directory if directory.startswith("/") else f"{state.cwd}/{directory}"
+        found = f"{whole}/{name}"
+        if state.view.kind(state.view.through(found)) == "file":
+            return found
+    return None
+
+
+def _installed(state: State, name: str, env: Mapping[str, Text]) -> bool:
+    """False where PATH surely leads to no program of this name."""
+    path = env.get("PATH")
+    if not isinstance(path, str) or isinstance(state.cwd, Pattern):
+        return True
+    return any(state.view.exists(f"{d if d.startswith('/') else state.cwd + '/' + d}/{name}") for d in path.split(":"))
+
+
+def _file(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str, Text]) -> list[State] | None:
+    """Runs a program named by a path; None where it is no script that can be read, so that its name must tell."""
+    from guard.shell.shells import SCRIPT_LIMIT, SHELLS, run_script
+    from guard.tools import model_of
+
+    name = str(argv[0])
+    if not name.startswith("/"):
+        if isinstance(state.cwd, Pattern):
+            return None
+        name = f"{state.cwd}/{name}"
+    path = state.view.through(name)
+    if path.startswith(SYSTEM) or state.view.kind(path) != "file":
+        return None
+    content = state.view.read(path)
+    if content is None or b"\0" in content[:512] or len(content) > SCRIPT_LIMIT:
+        return None
+    first = content[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split() if content.startswith(b"#!") else ["sh"]
+    interpreter = first[0].rpartition("/")[2] if first else "sh"
+    if interpreter == "env":
+        rest = [w for w in first[1:] if not w.startswith("-") and "=" not in w]
+        first = rest or ["sh"]
+        interpreter = first[0].rpartition("/")[2]
+    walker.note(state, argv, f"script for {interpreter}")
+    if interpreter in SHELLS:
+        return run_script(walker, state, path, argv, env, frozenset("".join(w.lstrip("-") for w in first[1:])))
+    if model_of(interpreter) is not None:
+        return walker.script(state, path, argv, lambda: tool(walker, state, (interpreter, *first[1:], path, *argv[1:]), env))
+    state.write(unknown("unknown-output", str(argv[0])))
+    state.status = None
+    return [state]
