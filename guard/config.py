@@ -1,0 +1,328 @@
+"""Configuration: guard.toml, [tool.guard] in pyproject.toml, the user's and the system's file, read strictly.
+
+What a project's lists replace: each list that a project gives (keep, lock, present, rewrite) takes the place of the
+built-in list of that name; lists it does not give stay built-in. `builtin = true` puts the built-in globs first and the
+project's own behind them; `builtin = false` leaves the built-in lists out altogether. The user's and the system's lists are
+added; nothing in a project takes a path off them. guard.toml itself is always locked. A pyproject.toml is not; accepting a
+changed [tool.guard] table belongs to the human override, and until then a layer goes on with the policy that it started with.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from guard import builtin_rules, globs, roots, toml_lines
+from guard.errors import GuardError
+from guard.matching import KEEP, LOCK, PRESENT, REWRITE, Matcher, Rule, RuleList
+from guard.paths import name
+from guard.policy import Except, Root
+from guard.project import HOLD
+from guard.world import World
+
+LISTS = (KEEP, LOCK, PRESENT, REWRITE)
+PERSONAL = ("user", "system")  # origins that no project has a say over
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a configuration file, for errors."""
+
+    path: str
+    lines: Mapping[toml_lines.Path, int] = field(default_factory=dict)
+    keys: toml_lines.Path = ()
+
+    def at(self, *keys: str | int) -> Where:
+        """The place of something inside."""
+        return Where(self.path, self.lines, (*self.keys, *keys))
+
+    @property
+    def line(self) -> int:
+        """The line, 0 where it is not known."""
+        keys = self.keys
+        while keys and keys not in self.lines:
+            keys = keys[:-1]
+        return self.lines.get(keys, 0)
+
+    def error(self, what: str, todo: str = "") -> GuardError:
+        """The error that something is wrong here."""
+        return GuardError(what, f"{self.path}:{self.line}" if self.line else self.path, todo)
+
+    @property
+    def key(self) -> str:
+        """The last key, as a person would name it."""
+        return next((str(key) for key in reversed(self.keys) if isinstance(key, str)), "")
+
+
+@dataclass(frozen=True)
+class Glob:
+    """A checked glob and its line."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Exemption:
+    """One [[except]] table."""
+
+    command: str
+    paths: tuple[Glob, ...]
+    reason: str
+    expires: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Config:
+    """What one file says. A list that it does not give is not in `protect`; `builtin` is None where it does not say."""
+
+    path: str
+    protect: Mapping[str, tuple[Glob, ...]] = field(default_factory=dict)
+    builtin: bool | None = None
+    excepts: tuple[Exemption, ...] = ()
+    answer: Mapping[str, str] = field(default_factory=dict)
+    loop: Mapping[str, Any] = field(default_factory=dict)
+    override: str | None = None
+
+
+Read = Callable[[object, Where], object]
+
+
+def _text(value: object, where: Where) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise where.error(f'"{where.key}" has to be a text that is not empty')
+    return value
+
+
+def _boolean(value: object, where: Where) -> bool:
+    if not isinstance(value, bool):
+        raise where.error(f'"{where.key}" has to be true or false')
+    return value
+
+
+def _count(value: object, where: Where) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise where.error(f'"{where.key}" has to be a whole number of at least 1')
+    return value
+
+
+def _date(value: object, where: Where) -> str:
+    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
+        raise where.error(f'"{where.key}" has to be a date without quotes, such as 2027-01-31')
+    return value.isoformat()
+
+
+def _globs(value: object, where: Where) -> tuple[Glob, ...]:
+    if not isinstance(value, list):
+        raise where.error(f'"{where.key}" has to be a list of patterns', 'write it as ["..."]')
+    return tuple(_glob(item, where.at(index)) for index, item in enumerate(value))
+
+
+def _glob(value: object, where: Where) -> Glob:
+    if not isinstance(value, str):
+        raise where.error(f'"{where.key}" has to hold texts only')
+    if error := globs.check(value):
+        raise where.error(f"bad pattern {value!r}: {error}")
+    directory = where.path.rpartition("/")[0]
+    if directory and value.removeprefix("!").startswith(directory + "/"):
+        raise where.error(
+            f"bad pattern {value!r}: patterns are relative to this file", f"write {value.replace(directory, '', 1)!r}"
+        )
+    return Glob(value, where.line)
+
+
+def _choice(*values: str) -> Read:
+    def read(value: object, where: Where) -> str:
+        if not isinstance(value, str) or value not in values:
+            near = _nearest(value, values) if isinstance(value, str) else ""
+            raise where.error(f'"{where.key}" has to be {" or ".join(f"{v!r}" for v in values)}', near)
+        return value
+
+    return read
+
+
+# The tables of a file, what their keys hold; a list of one table stands for an array of tables.
+LOOP: dict[str, Any] = {"max_iterations": _count, "verify": _text}
+SCHEMA: dict[str, Any] = {
+    "protect": {**dict.fromkeys(LISTS, _globs), "builtin": _boolean},
+    "except": [{"command": _text, "paths": _globs, "reason": _text, "expires": _date}],
+    "answer": {
+        "certain": _choice("deny", "ask"),
+        "unknown": _choice("ask", "deny"),
+        "branches": _choice("follow", "pin"),
+    },
+    "loop": LOOP,
+}
+PERSONAL_SCHEMA: dict[str, Any] = {**SCHEMA, "override": _choice("terminal", "sudo")}
+
+
+def parse(path: str, data: bytes, origin: str = "project") -> Config | None:
+    """What a configuration file says; None for a pyproject.toml without a [tool.guard] table.
+
+    Raises GuardError with file, line and what is wrong, and the nearest key where one is not known.
+    """
+    text = _decoded(path, data)
+    try:
+        values: Any = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _syntax_error(path, text, str(error)) from error
+    where = Where(path, toml_lines.lines(text))
+    if name(path) == roots.PROJECT:
+        tool = values.get("tool")
+        if not isinstance(tool, dict) or "guard" not in tool:
+            return None
+        values, where = tool["guard"], where.at("tool", "guard")
+    found: Any = _read(values, PERSONAL_SCHEMA if origin in PERSONAL else SCHEMA, where)
+    return _config(path, found, where, origin)
+
+
+def compile_root(root: str, files: Iterable[tuple[str, str]], tree: World, fold: bool = False, main: str = "") -> Root:
+    """The policy of one root from its files (origin, path), absent ones among them. Raises GuardError for a broken one."""
+    found: dict[str, Config] = {}
+    for origin, path in files:
+        config = _from_file(path, origin, tree)
+        if config is not None and origin not in found:
+            found[origin] = config
+    lists = [*_project_lists(found.get("project"), "project")]
+    if "worktree" in found:
+        lists += _project_lists(found["worktree"], "worktree")
+    for origin in PERSONAL:
+        lists += _personal_lists(found.get(origin), origin)
+    return Root(
+        path=root,
+        lists=(*(rules for rules in lists if rules.matchers), HOLD),
+        settings=tuple(setting for config in found.values() for setting in _settings(config)),
+        fold=fold,
+        excepts=tuple(item for origin, config in found.items() for item in _excepts(config, origin)),
+        main=main,
+    )
+
+
+def _decoded(path: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise GuardError("not UTF-8", f"{path}:{line}", "save the file as UTF-8") from error
+
+
+def _syntax_error(path: str, text: str, error: str) -> GuardError:
+    found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", error)
+    if found is None:
+        return GuardError(f"not TOML: {error}", path)
+    line = found[1] or text.rstrip().count("\n") + 1
+    return GuardError(f"not TOML: {error[: found.start()]}", f"{path}:{line}")
+
+
+def _read(value: object, schema: Any, where: Where) -> object:
+    if isinstance(schema, list):
+        if not isinstance(value, list):
+            raise where.error(f'"{where.key}" has to be an array of tables', f"write [[{where.key}]]")
+        return [_read(item, schema[0], where.at(index)) for index, item in enumerate(value)]
+    if not isinstance(schema, dict):
+        return schema(value, where)
+    if not isinstance(value, dict):
+        raise where.error(f'"{where.key}" has to be a table', f"write [{where.key}]")
+    for key in value:
+        if key not in schema:
+            raise where.at(key).error(f'unknown key "{key}"{_of(where)}', _elsewhere(key) or _nearest(key, schema))
+    return {key: _read(item, schema[key], where.at(key)) for key, item in value.items()}
+
+
+def _of(where: Where) -> str:
+    return f" in [{where.key}]" if where.key else ""
+
+
+def _nearest(key: str, keys: Iterable[str]) -> str:
+    near = get_close_matches(key.lower(), list(keys), 1, 0.6)
+    return f'did you mean "{near[0]}"?' if near else ""
+
+
+def _elsewhere(key: str) -> str:
+    """Where a known key belongs that stands in the wrong table or file."""
+    if key == "override":
+        return "only the user's and the system's file may hold it"
+    tables = [table for table, keys in SCHEMA.items() if key in (keys[0] if isinstance(keys, list) else keys)]
+    return f"it belongs into [{tables[0]}]" if tables else ""
+
+
+def _config(path: str, found: Any, where: Where, origin: str) -> Config:
+    protect = dict(found.get("protect", {}))
+    builtin = protect.pop("builtin", None)
+    inside = where.at("protect")
+    if origin in PERSONAL and builtin is False:
+        raise inside.at("builtin").error('"builtin" can only be true here', "only a project can do without the built-in list")
+    for key, items in protect.items():
+        if not builtin:
+            _check_takes(items, inside.at(key))
+    excepts = tuple(_except(item, where.at("except", index)) for index, item in enumerate(found.get("except", ())))
+    return Config(path, protect, builtin, excepts, found.get("answer", {}), found.get("loop", {}), found.get("override"))
+
+
+def _check_takes(items: tuple[Glob, ...], where: Where) -> None:
+    if items and all(item.text.startswith("!") for item in items):
+        todo = '"builtin = true" puts the built-in list before it' if where.key in LISTS else ""
+        raise where.error(f'"{where.key}" only takes paths out, and names none', todo)
+
+
+def _except(item: Any, where: Where) -> Exemption:
+    for key in ("command", "paths", "reason"):
+        if not item.get(key):
+            raise where.error(f'[[except]] needs "{key}"')
+    _check_takes(item["paths"], where.at("paths"))
+    return Exemption(item["command"], item["paths"], item["reason"], item.get("expires", ""), where.line)
+
+
+def _from_file(path: str, origin: str, tree: World) -> Config | None:
+    if tree.lstat(path) is None:
+        return None
+    data = tree.read(path)
+    if name(path) == roots.PROJECT and not roots.may_have_table(data):
+        return None
+    if data is None:
+        raise GuardError("cannot be read", path, "make it a readable file of less than 1 MiB")
+    return parse(path, data, origin)
+
+
+def _project_lists(config: Config | None, origin: str) -> Iterable[RuleList]:
+    if config is None:
+        return builtin_rules.lists(origin)
+    return [RuleList(key, origin, _project_matchers(config, key)) for key in LISTS]
+
+
+def _project_matchers(config: Config, key: str) -> tuple[Matcher, ...]:
+    given = config.protect.get(key)
+    if given is None:
+        return builtin_rules.matchers(key) if config.builtin is not False else ()
+    return (*(builtin_rules.matchers(key) if config.builtin else ()), *_matchers(config, key, given))
+
+
+def _personal_lists(config: Config | None, origin: str) -> Iterable[RuleList]:
+    if config is None:
+        return
+    for key in LISTS:
+        first = config.builtin or (key == REWRITE and key not in config.protect)
+        own = _matchers(config, key, config.protect.get(key, ()))
+        yield RuleList(key, origin, (*(builtin_rules.matchers(key) if first else ()), *own))
+
+
+def _matchers(config: Config, key: str, items: tuple[Glob, ...]) -> tuple[Matcher, ...]:
+    return tuple(globs.matcher(Rule(key, item.text, config.path, item.line)) for item in items)
+
+
+def _settings(config: Config) -> Iterable[tuple[str, str]]:
+    yield from config.answer.items()
+    if config.override is not None:
+        yield "override", config.override
+
+
+def _excepts(config: Config, origin: str) -> Iterable[Except]:
+    for item in config.excepts:
+        matchers = _matchers(config, "except", item.paths)
+        yield Except(item.command, matchers, item.reason, item.expires, origin, config.path, item.line)
