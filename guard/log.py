@@ -1,0 +1,130 @@
+"""The decision log: one JSON line a decision, with a checksum, appended by many processes at once."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import zlib
+
+from guard.encoding import decode, encode
+from guard.redact import redactor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+__all__ = ["append", "decode", "encode", "find", "read"]
+
+NAME = "decisions.jsonl"
+FULL = 5 << 20  # bytes at which the file becomes NAME.1
+LINE_LIMIT = 256 << 10  # bytes of one event; what is longer is cut down to its request and decision
+_LONG = ("effects", "unknowns", "trace", "output", "reasons", "victims")
+_COMMAND_LIMIT = 16 << 10  # characters of the command that are kept of such an event
+_HEAD = '{"crc":"'
+
+
+def append(event: dict[str, Any], state_dir: str | None) -> bool:
+    """Writes one event, secrets taken out. False where it could not be kept: no directory, read-only, disk full."""
+    if not state_dir:
+        return False
+    try:
+        line = _line(event)
+        os.makedirs(state_dir, 0o700, exist_ok=True)
+        path = f"{state_dir}/{NAME}"
+        fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        try:
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            written = os.write(fd, line) == len(line)
+        finally:
+            os.close(fd)
+        if size > FULL:
+            _rotate(path)
+        return written
+    except (OSError, ValueError, TypeError, RecursionError, MemoryError):
+        return False
+
+
+def read(state_dir: str | None) -> Iterator[dict[str, Any]]:
+    """The events that are whole, oldest first. Torn and damaged lines are left out."""
+    for name in (f"{NAME}.1", NAME) if state_dir else ():
+        try:
+            fd = _open(f"{state_dir}/{name}", os.O_RDONLY)
+        except (OSError, ValueError):
+            continue
+        with os.fdopen(fd, "rb") as file:
+            try:
+                for line in file:
+                    event = _event(line)
+                    if event is not None:
+                        yield event
+            except OSError:
+                continue
+
+
+def find(state_dir: str | None, name: str) -> dict[str, Any] | None:
+    """The newest event with this id, or whose id alone begins so; None where there is none or more than one kind."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in read(state_dir):
+        own = event.get("id")
+        if name and isinstance(own, str) and own.startswith(name):
+            found[own] = event
+    if name in found:
+        return found[name]
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _open(path: str, flags: int) -> int:
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return fd
+
+
+def _line(event: dict[str, Any]) -> bytes:
+    if len(json.dumps(event)) > LINE_LIMIT:
+        event = {key: value for key, value in event.items() if key not in _LONG}
+        event |= {"command": str(event.get("command", ""))[:_COMMAND_LIMIT], "cut": True}
+    body = json.dumps(_clean(event, redactor()), separators=(",", ":"))
+    rest = "," + body[1:] if body != "{}" else "}"
+    return f'{_HEAD}{zlib.crc32(body.encode()):08x}"{rest}\n'.encode()
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        text = line.decode("ascii").rstrip("\n")
+        rest = text[len(_HEAD) + 9 :]
+        body = "{" + rest[1:] if rest.startswith(",") else "{}"
+        if not text.startswith(_HEAD) or int(text[len(_HEAD) : len(_HEAD) + 8], 16) != zlib.crc32(body.encode()):
+            return None
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _rotate(path: str) -> None:
+    """Makes room: one process moves the full file aside, the others find it small again."""
+    lock = _open(f"{path}.lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.stat(path).st_size > FULL:
+            os.rename(path, f"{path}.1")
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(lock)
+
+
+def _clean(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _clean(inner, redact) for key, inner in value.items()}
+    return [_clean(inner, redact) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,125 @@
+"""The protected files that exist, and which of them a target covers: the question turned round."""
+
+from __future__ import annotations
+
+import re
+
+from guard.effects import MOVE, At, Below, Hole, Matching
+from guard.paths import below, physical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from guard.effects import Effect, Pattern, Target
+    from guard.policy import Policy
+    from guard.world import World
+
+_DOTS = re.compile(r"(?:\A|(?<=[/\0]))\.\.(?=[/\0]|\Z)")
+
+
+class Survey:
+    """The protected files as they stood before the command, found again where its moves have put them."""
+
+    def __init__(self, policy: Policy, world: World) -> None:
+        self._policy = policy
+        self._world = world
+        self._found: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._moved: dict[tuple[str, str], None] = {}
+
+    def covered(self, target: Target) -> Iterator[tuple[str, str, str]]:
+        """The protected files that a target covers: the path at the start, the level, the path by now."""
+        top = target.path
+        covers = self._cover(target)
+        for path, level in self._protected(top):
+            if covers(path):
+                yield path, level, path
+        for to, was in self._moved:
+            base = was if below(to, top) else was + top[len(to) :] if below(top, to) else None
+            for path, level in self._protected(base) if base is not None else ():
+                now = to + path[len(was) :]
+                if covers(now):
+                    yield path, level, now
+
+    def follow(self, effect: Effect) -> None:
+        """Notes where a move takes protected files."""
+        target = effect.target
+        if effect.action != MOVE or not isinstance(target, At) or effect.to is None:
+            return
+        origins = [target.path] if self._protected(target.path) else []
+        origins += [was + target.path[len(to) :] for to, was in self._moved if below(target.path, to)]
+        inner = [(effect.to + to[len(target.path) :], was) for to, was in self._moved if below(to, target.path)]
+        self._world.budget.spend(1 + len(origins) + len(inner))
+        self._moved |= dict.fromkeys([(effect.to, was) for was in origins] + inner)
+
+    def _protected(self, top: str) -> tuple[tuple[str, str], ...]:
+        """The protected files at and below a path with their levels, what is above before what is below; looked up once."""
+        found = self._found.get(top)
+        if found is None:
+            self._world.budget.spend()
+            found = tuple(sorted(self._policy.protected(top, self._world))) if self._policy.reach(top) else ()
+            self._found[top] = found
+        return found
+
+    def _cover(self, target: Target) -> Callable[[str], bool]:
+        """The test whether a target covers a path that is at or below its own."""
+        if isinstance(target, Below):
+            return lambda path: path != target.path
+        if not isinstance(target, Matching):
+            return lambda path: True
+        could = possible(target.pattern)
+        linked = self._through_links(target)
+        return lambda path: could(path) or any(below(path, place) for place in linked)
+
+    def _through_links(self, target: Matching) -> list[str]:
+        """Where the text behind the last hole leads through symbolic links, from each directory that holds protected files."""
+        rest = target.pattern.suffix.rstrip("/")
+        if not rest.startswith("/"):
+            return []
+        directories = {target.path}
+        for path, _ in self._protected(target.path):
+            while (path := path.rpartition("/")[0]) and path not in directories and below(path, target.path):
+                directories.add(path)
+        plain = [directory.rstrip("/") + rest for directory in directories]
+        return [place for place, start in ((physical(self._world, path), path) for path in plain) if place != start]
+
+
+def possible(pattern: Pattern) -> Callable[[str], bool]:
+    """The test whether a pattern could name a path, or a directory above it, whatever stands for its holes."""
+    first, *others = _plain(pattern).split("\0")
+    if not others:
+        return lambda path: below(path, first or "/")
+    *middle, last = others
+
+    def test(path: str) -> bool:
+        if not path.startswith(first):
+            return False
+        end, before = len(first), first
+        for piece in middle:
+            at = path.find(piece, _start(end, before, piece))
+            if at < 0:
+                return False
+            end, before = at + len(piece), piece or before
+        start = _start(end, before, last)
+        return not last or path.find(last + "/", start) >= 0 or (path.endswith(last) and len(path) - len(last) >= start)
+
+    return test
+
+
+def _start(end: int, before: str, piece: str) -> int:
+    """Where a piece may begin: an empty hole between two slashes makes one slash of them."""
+    return end - 1 if before.endswith("/") and piece.startswith("/") else end
+
+
+def _plain(pattern: Pattern) -> str:
+    """The pattern as one string with NUL for each hole, without "." and ".." components.
+
+    Behind a hole ".." may lead anywhere, so that what stands before the last one says nothing.
+    """
+    text = "".join("\0" if isinstance(piece, Hole) else piece.replace("\0", "") for piece in pattern.pieces)
+    ups = list(_DOTS.finditer(text))
+    if ups:
+        text = "\0" + text[ups[-1].end() :]
+    text = re.sub(r"/(?:\.?/)+", "/", text)
+    text = text.replace("\0./", "\0/").replace("/.\0", "/\0")
+    return re.sub(r"(?:/\.?)+\Z", "", text)

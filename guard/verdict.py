@@ -1,0 +1,272 @@
+"""The verdict on a command: its effects held against the policy, the victims among the files that exist, and the reasons."""
+
+from __future__ import annotations
+
+import time
+
+from guard.effects import CREATE, EDIT, LIFT, LINK, MOVE, OPEN_SHELL, OVERWRITE, TRUNCATE, At, Below, Effect, Hole, Matching
+from guard.harm import Harm
+from guard.paths import below
+from guard.policy import LOCK, PRESENT
+from guard.survey import Survey
+from guard.world import OutOfBudget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NamedTuple
+
+    from guard.effects import Analysis, Cause, Unknown
+    from guard.policy import Policy, Rule
+    from guard.world import World
+else:
+    from guard.record import NamedTuple
+
+ALLOW, ASK, DENY = "allow", "ask", "deny"
+STRENGTH = {ALLOW: 0, ASK: 1, DENY: 2}
+VICTIM_LIMIT = 200  # victims that a verdict names; it counts all
+REASON_LIMIT = 50
+
+# Every code that a reason or a victim may carry, with what it says of the decision: "loss" (what would happen to a victim),
+# "limit" (not read to the end: refused), "unknown" (cannot be told: asked), "none" (allowed). Codes never change their meaning.
+CODES = {
+    "allowed": "none",
+    "excepted": "none",
+    "delete-kept": "loss",
+    "move-kept": "loss",
+    "overwrite-kept": "loss",
+    "truncate-kept": "loss",
+    "empty-kept": "loss",
+    "replace-kept": "loss",
+    "revert-kept": "loss",
+    "link-kept": "loss",
+    "leave-kept": "loss",
+    "delete-present": "loss",
+    "move-present": "loss",
+    "replace-present": "loss",
+    "change-locked": "loss",
+    "create-locked": "loss",
+    "lift-guard": "loss",
+    "unknown-variable": "unknown",
+    "unknown-output": "unknown",
+    "unknown-input": "unknown",
+    "unknown-argument": "unknown",
+    "unknown-command": "unknown",
+    "unknown-test": "unknown",
+    "too-deep": "limit",
+    "too-long": "limit",
+    "too-many-steps": "limit",
+    "out-of-time": "limit",
+    "syntax": "limit",
+    "parser": "limit",
+}
+
+
+class Victim(NamedTuple):
+    """A protected file that the command would harm, or (decision "ask") could harm.
+
+    `code` says what kind of loss it is, `cause` which simple command it comes from, `rule` what protects the file.
+    """
+
+    path: str
+    level: str
+    action: str
+    code: str
+    decision: str
+    cause: Cause | None = None
+    rule: Rule | None = None
+
+
+class Reason(NamedTuple):
+    """Why the verdict is what it is. `what` is the unknown as the user wrote it; `total` counts the files concerned."""
+
+    code: str
+    decision: str
+    what: str = ""
+    cause: Cause | None = None
+    total: int = 0
+
+
+class Verdict(NamedTuple):
+    """The decision, the reasons (the weightiest first), at most VICTIM_LIMIT victims, and the true count of those that the
+    decision is about.
+
+    `broken` names what is wrong with the configuration, where the last good one or the built-in list has judged.
+    """
+
+    decision: str
+    reasons: tuple[Reason, ...] = ()
+    victims: tuple[Victim, ...] = ()
+    total: int = 0
+    broken: str | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of the weightiest reason; "allowed" without any."""
+        return self.reasons[0].code if self.reasons else "allowed"
+
+
+def judge(analysis: Analysis, policy: Policy, world: World, command: str = "") -> Verdict:
+    """What the policy says of the effects and unknowns of `command`. Running out of time or steps is a reason to deny."""
+    court = _Court(policy, world)
+    try:
+        for effect in analysis.effects:
+            court.hear(effect)
+        for unknown in analysis.unknowns:
+            court.wonder(unknown)
+        return court.excuse(command) or court.verdict()
+    except OutOfBudget:
+        court.add(Reason("out-of-time" if world.budget.left <= 0 else "too-many-steps", DENY), ())
+        return court.verdict()
+
+
+def headless(verdict: Verdict) -> Verdict:
+    """The same verdict where nobody can be asked: ask is deny."""
+    if verdict.decision != ASK:
+        return verdict
+    return verdict._replace(
+        decision=DENY,
+        reasons=tuple(reason._replace(decision=DENY) for reason in verdict.reasons),
+        victims=tuple(victim._replace(decision=DENY) for victim in verdict.victims),
+    )
+
+
+class _Court:
+    """Collects victims and reasons while the effects pass by in their order."""
+
+    def __init__(self, policy: Policy, world: World) -> None:
+        self._policy = policy
+        self._world = world
+        self._survey = Survey(policy, world)
+        self._harm = Harm(policy, world)
+        self._seen: set[object] = set()
+        self._written: dict[str, None] = {}
+        self._victims: dict[str, Victim] = {}
+        self._reasons: dict[tuple[str, str, str], tuple[Reason, set[str]]] = {}
+        self._excusable = True
+
+    def hear(self, effect: Effect) -> None:
+        """Judges one effect. The same effect, met again in a loop, is judged once."""
+        self._world.budget.spend()
+        key = (type(effect.target), effect._replace(cause=None))
+        if effect.action == OPEN_SHELL or key in self._seen:
+            return
+        self._seen.add(key)
+        if effect.action == LIFT:
+            self._excusable = False
+            self.add(Reason("lift-guard", DENY, "", effect.cause), ())
+            return
+        self._appearing(effect)
+        if effect.action != CREATE:
+            self._losses(effect)
+        self._remember(effect)
+
+    def wonder(self, unknown: Unknown) -> None:
+        """Judges a part of the command that could not be analysed by the protected files within its reach."""
+        self._world.budget.spend()
+        limit = not unknown.code.startswith("unknown-")
+        reach = unknown.reach
+        paths = [path for path, _, _ in self._survey.covered(At("/") if reach is None else reach)]
+        if paths or (limit and reach is None):
+            self._excusable = False
+            decision = DENY if limit else self._asking(paths[0])
+            self.add(Reason(unknown.code, decision, unknown.what, unknown.cause), paths)
+
+    def add(self, reason: Reason, paths: Iterable[str]) -> None:
+        """Notes a reason, and the files it is about; reasons that differ in their files only become one."""
+        key = (reason.code, reason.decision, reason.what)
+        if key not in self._reasons:
+            if len(self._reasons) >= REASON_LIMIT and any(r.decision == reason.decision for r, _ in self._reasons.values()):
+                return
+            self._reasons[key] = reason, set()
+        self._reasons[key][1].update(paths)
+
+    def excuse(self, command: str) -> Verdict | None:
+        """The verdict that [[except]] rules give: they allow the exact command all that it would do, or nothing."""
+        if not self._victims or not self._excusable or all(item.command != command for item in self._policy.excepts):
+            return None
+        today = time.strftime("%Y-%m-%d")
+        found = [self._policy.excuse(command, v.path, today, v.level == PRESENT) for v in self._victims.values()]
+        if any(item is None for item in found):
+            return None
+        reasons = {item.reason: Reason("excepted", ALLOW, item.reason) for item in found if item is not None}
+        return Verdict(ALLOW, tuple(reasons.values()), broken=self._policy.broken)
+
+    def verdict(self) -> Verdict:
+        """What has come together so far."""
+        reasons = [reason._replace(total=len(paths)) for reason, paths in self._reasons.values()]
+        reasons.sort(key=lambda reason: -STRENGTH[reason.decision])
+        victims = sorted(self._victims.values(), key=lambda victim: (-STRENGTH[victim.decision], victim.path))
+        named = tuple(v._replace(rule=self._rule(v.path, v.level)) for v in victims[:VICTIM_LIMIT])
+        decision = reasons[0].decision if reasons else ALLOW
+        total = sum(victim.decision == decision for victim in victims)
+        return Verdict(decision, tuple(reasons), named, total, self._policy.broken)
+
+    def _losses(self, effect: Effect) -> None:
+        content = self._arriving(effect)
+        gone: set[str] = set()
+        for path, level, now in self._survey.covered(effect.target):
+            self._world.budget.spend()
+            if level == PRESENT and any(below(path, above) for above in gone):
+                continue
+            code = self._harm.of(effect, path, level, now, content)
+            if code is not None:
+                gone.add(path) if level == PRESENT else None
+                self._lose(effect, path, level, code)
+
+    def _lose(self, effect: Effect, path: str, level: str, code: str) -> None:
+        decision, doubt, what = DENY, code, ""
+        if not (effect.certain and isinstance(effect.target, At | Below)):
+            hole = _hole(effect)
+            decision, doubt, what = self._asking(path), hole.code, hole.what
+        victim = self._victims.get(path)
+        if victim is None or STRENGTH[decision] > STRENGTH[victim.decision]:
+            self._victims[path] = Victim(path, level, effect.action, code, decision, effect.cause)
+        self.add(Reason(doubt, decision, what, effect.cause), (path,))
+
+    def _appearing(self, effect: Effect) -> None:
+        """What would newly appear at a locked path, though nothing is there yet."""
+        paths = [effect.to] if effect.action == MOVE and effect.to is not None else []
+        if effect.action in (CREATE, OVERWRITE, EDIT, TRUNCATE, LINK):
+            paths.append(effect.target.path)
+        for path in paths:
+            if LOCK not in (self._policy.level(path), self._policy.level(path, True)):
+                continue
+            exact = isinstance(effect.target, At) or effect.action == MOVE
+            if exact and effect.action != CREATE and self._world.lstat(path) is not None:
+                continue
+            known = exact and effect.certain
+            hole = Hole("create-locked", "") if known else _hole(effect)
+            decision = DENY if known else self._asking(path)
+            self._victims.setdefault(path, Victim(path, LOCK, CREATE, "create-locked", decision, effect.cause))
+            self.add(Reason(hole.code, decision, hole.what, effect.cause), (path,))
+
+    def _asking(self, path: str) -> str:
+        return DENY if self._policy.setting(path, "unknown") == DENY else ASK
+
+    def _arriving(self, effect: Effect) -> bytes | None:
+        """The content that an effect brings. A source counts as it is on disk, unless the command itself has changed it."""
+        if effect.content is not None or effect.source is None:
+            return effect.content
+        if any(below(effect.source, path) or below(path, effect.source) for path in self._written):
+            return None
+        return None if self._world.readlink(effect.source) is not None else self._world.read(effect.source)
+
+    def _remember(self, effect: Effect) -> None:
+        """Notes where protected files have been moved to, and what no longer is what it was on disk."""
+        self._survey.follow(effect)
+        self._written[effect.target.path] = None
+        if effect.action == MOVE and effect.to is not None:
+            self._written[effect.to] = None
+
+    def _rule(self, path: str, level: str) -> Rule | None:
+        return self._policy.rule(path, level == PRESENT) or self._policy.rule(path, level != PRESENT)
+
+
+def _hole(effect: Effect) -> Hole:
+    """What is not known about an effect that may or may not hit."""
+    target = effect.target
+    if isinstance(target, Matching) and target.pattern.holes:
+        return target.pattern.holes[0]
+    written = effect.cause.command if effect.cause is not None else ""
+    return Hole("unknown-argument" if effect.certain else "unknown-test", written)
