@@ -69,6 +69,8 @@ UNKNOWNS = {
     "unknown-input": Doubt("what comes in from {what} is not known", "Run that part first, then name the files."),
     "unknown-argument": Doubt("which files {what} works on is not known", "Name the files."),
     "unknown-command": Doubt("what {what} runs is not known", "Name the command."),
+    "unknown-directory": Doubt("where {what} works is not known", "Name the directory."),
+    "unknown-name": Doubt("what {what} stands for in a directory that is not known cannot be told", "Name the files."),
     "unknown-test": Doubt("on which files the conditions of {what} hold is not known", "Name the files."),
     "too-deep": Doubt("it nests too deeply to be read", _SPLIT),
     "too-long": Doubt("it is too long to be read", _SPLIT),
@@ -76,6 +78,7 @@ UNKNOWNS = {
     "out-of-time": Doubt("it could not be followed in time", _SPLIT),
     "syntax": Doubt("no shell would read it: {what}", "Mend the syntax."),
     "parser": Doubt("guard's own reader failed on it, which is guard's fault and says nothing about the command", _SPLIT),
+    "model-failed": Doubt("guard's own model failed ({what}), which is guard's fault and says nothing about the command", _SPLIT),
 }
 
 

@@ -52,6 +52,8 @@ CODES = {
     "unknown-input": "unknown",
     "unknown-argument": "unknown",
     "unknown-command": "unknown",
+    "unknown-directory": "unknown",
+    "unknown-name": "unknown",
     "unknown-test": "unknown",
     "too-deep": "limit",
     "too-long": "limit",
@@ -59,6 +61,7 @@ CODES = {
     "out-of-time": "limit",
     "syntax": "limit",
     "parser": "limit",
+    "model-failed": "limit",
 }
 
 

@@ -40,7 +40,7 @@ def analyse(text: str, cwd: str, world: World) -> Analysis:
     except Limit as limit:
         walker.unknowns.append(Unknown(limit.code, limit.what or text[:200]))
     except TooMany:
-        walker.unknowns.append(Unknown("too-many-words", text[:200]))
+        walker.unknowns.append(Unknown("too-long", text[:200]))
     except (RecursionError, MemoryError):
         walker.unknowns.append(Unknown("too-deep", text[:200]))
     finally:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TOKEN = re.compile(
+_TOKEN = (
     r"\s*(0[xX][0-9a-fA-F]+|\d+#\w+|\d+|[A-Za-z_]\w*|\*\*|<<=|>>=|[-+*/%&|^<>=!]=|<<|>>|&&|\|\||\+\+|--|[-+*/%&|^<>=!~?:,()\[\]])"
 )
 _LEVELS = (
@@ -50,9 +50,10 @@ class _Parser:
         self.get, self.put, self.depth = get, put, depth
         self.tokens: list[str] = []
         at = 0
+        token = re.compile(_TOKEN)
         text = text.strip()
         while at < len(text):
-            found = _TOKEN.match(text, at)
+            found = token.match(text, at)
             if not found:
                 raise _Bad
             self.tokens.append(found.group(1))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Argv = tuple[Text, ...]
     Builtin = Callable[[Walker, State, Argv], list[State] | None]
 
-NAME = re.compile(r"[A-Za-z_]\w*\Z")
+NAME = r"[A-Za-z_]\w*\Z"
 
 
 def _status(value: int | None) -> Builtin:
@@ -122,7 +122,7 @@ def _somewhere(state: State, to: Text) -> list[State]:
     state.cwd = to if absolute else join(state.cwd, "/", to)
     state.put("PWD", state.cwd)
     state.status = 0
-    return [state] if holes and all(hole.code == "new-name" for hole in holes) else [state, failed]
+    return [state] if holes and all(hole.what == "mktemp" for hole in holes) else [state, failed]
 
 
 def _cd(walker: Walker, state: State, argv: Argv) -> list[State]:
@@ -197,7 +197,7 @@ def _declare(walker: Walker, state: State, argv: Argv) -> None:
         name, equals, _ = start.partition("=")
         append = name.endswith("+")
         name = name.rstrip("+")
-        if not NAME.match(name):
+        if not re.match(NAME, name):
             continue
         if local and state.scopes:
             state.scopes[-1].saved.setdefault(name, state.get(name))

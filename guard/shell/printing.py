@@ -6,7 +6,7 @@ import re
 
 from guard.effects import Hole, Pattern, Text, join, unknown
 
-_ESCAPE = re.compile(r"\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.S)
+_ESCAPE = r"(?s)\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)"
 _SIMPLE = {
     "a": "\a",
     "b": "\b",
@@ -21,7 +21,7 @@ _SIMPLE = {
     '"': '"',
     "'": "'",
 }
-_FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?([a-zA-Z%])|%\(([^)]*)\)T")
+_FORMAT = r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?([a-zA-Z%])|%\(([^)]*)\)T"
 _WIDTH = 10_000
 
 
@@ -33,7 +33,7 @@ def unescaped(text: Text) -> Text:
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_character, text)
+    return re.sub(_ESCAPE, _character, text)
 
 
 def _character(found: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def _once(form: str, rest: list[Text]) -> Text:
     """One pass through the format; takes its arguments from the front of `rest`."""
     out: Text = ""
     at = 0
-    for found in _FORMAT.finditer(form):
+    for found in re.finditer(_FORMAT, form):
         out = join(out, _unescape(form[at : found.start()]))
         at = found.end()
         out = join(out, _conversion(found, rest))

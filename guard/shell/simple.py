@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DECLARING = frozenset(("declare", "export", "local", "readonly", "typeset", "alias"))
 SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/lib/", "/snap/", "/nix/", "/Library/", "/System/")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=")
+_ASSIGNMENT = r"[A-Za-z_]\w*(\[[^]]*\])?\+?="
 
 
 def simple(walker: Walker, node: Simple, state: State) -> list[State]:
@@ -75,7 +75,7 @@ def _argv(node: Simple, expander: Expander) -> tuple[Text, ...]:
     declares = len(first) == 1 and isinstance(first[0], Literal) and first[0].text in DECLARING
     found: list[Text] = []
     for word in node.words:
-        if declares and _ASSIGNMENT.match(word.raw):
+        if declares and re.match(_ASSIGNMENT, word.raw):
             if not (node.declared and re.match(r"[A-Za-z_]\w*\+?=\(", word.raw)):
                 found.append(expander.text(words.word(word.raw, assignment=True)))
             continue

@@ -22,7 +22,7 @@ from guard.effects import (
     join,
     unknown,
 )
-from guard.shell import syntax, words
+from guard.shell import plain, words
 from guard.shell.expand import Expander, Failed
 from guard.shell.nodes import (
     ArithmeticCommand,
@@ -35,6 +35,7 @@ from guard.shell.nodes import (
     Group,
     If,
     Literal,
+    Parsed,
     Pipeline,
     Sequence,
     Simple,
@@ -50,10 +51,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from guard.overlay import View
-    from guard.shell.nodes import Command, Parsed, Redirect, Word
+    from guard.shell.nodes import Command, Redirect, Word
     from guard.world import World
 
 PATHS = 24  # states that are alive at the same time
+PLAIN = 4096  # characters of a text that is tried without the parser
 ROUNDS = 120  # iterations of a loop that are told apart; the rest is one iteration with unknown values
 DEPTH = 40  # shells, functions and substitutions within each other
 SCRIPTS = 5  # script files that run each other
@@ -116,7 +118,7 @@ class Walker:
 
     def _keep(self, effect: Effect) -> None:
         if len(self.effects) >= EFFECTS:
-            raise Limit("too-many-effects")
+            raise Limit("too-many-steps")
         self.effects.append(effect)
 
     def doubt(self, unknown: Unknown, state: State, cause: Cause | None = None) -> None:
@@ -138,7 +140,14 @@ class Walker:
     def parse(self, text: str) -> Parsed:
         found = self._parsed.get(text)
         if found is None:
-            found = self._parsed[text] = syntax.parse(text)
+            body = plain.parse(text) if len(text) < PLAIN else None
+            if body is not None:
+                found = Parsed(body)
+            else:
+                from guard.shell import syntax
+
+                found = syntax.parse(text)
+            self._parsed[text] = found
         return found
 
     def run_text(self, state: State, text: Text) -> list[State]:
@@ -271,7 +280,7 @@ class Walker:
             elif twin.status != state.status:
                 twin.status = None
         if len(kept) > PATHS:
-            raise Limit("too-many-paths")
+            raise Limit("too-many-steps")
         return kept
 
     def after_subshells(self, state: State, results: list[State], status: int | None = -1) -> list[State]:
@@ -364,7 +373,7 @@ class Walker:
                         following.append((Stream(join(*result.output)), result.view, statuses_now))
             alternatives = following
             if len(alternatives) > PATHS:
-                raise Limit("too-many-paths")
+                raise Limit("too-many-steps")
         return self.after_subshells(state, results)
 
     # --- branches and loops
