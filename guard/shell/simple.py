@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from guard.effects import Analysis, At, Pattern, Text, Unknown, join, unknown
+from guard.effects import Analysis, At, Effect, Pattern, Text, Unknown, join, unknown
 from guard.shell import words
 from guard.shell.expand import Failed
 from guard.shell.nodes import Literal, Word
@@ -77,7 +77,8 @@ def _argv(node: Simple, expander: Expander) -> tuple[Text, ...]:
     for word in node.words:
         if declares and re.match(_ASSIGNMENT, word.raw):
             if not (node.declared and re.match(r"[A-Za-z_]\w*\+?=\(", word.raw)):
-                found.append(expander.text(words.word(word.raw, assignment=True)))
+                name, _, value = word.raw.partition("=")
+                found.append(join(name, "=", expander.text(words.word(value, assignment=True))))
             continue
         found += expander.fields(word)
     return tuple(found)
@@ -218,7 +219,15 @@ def tool(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str,
     cause = walker.note(state, argv)
     model = model_of(str(argv[0]).rpartition("/")[2])
     assert model is not None
-    call = Call(argv, state.cwd, env, state.input.text, state.view, runner(walker, state, env), shell_runner(walker, state, env))
+
+    def emit(item: Effect | Unknown) -> None:
+        if isinstance(item, Effect):
+            walker.record(item, state, cause)
+        else:
+            walker.doubt(item, state, cause)
+
+    run, shell = runner(walker, state, env), shell_runner(walker, state, env)
+    call = Call(argv, state.cwd, env, state.input.text, state.view, run, shell, emit)
     try:
         result = model(call)
     except (OutOfBudget, Limit, words.TooMany, RecursionError, MemoryError):

@@ -146,7 +146,7 @@ class Walker:
             else:
                 from guard.shell import syntax
 
-                found = syntax.parse(text)
+                found = syntax.parse(text, self.world.budget)
             self._parsed[text] = found
         return found
 

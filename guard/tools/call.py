@@ -36,6 +36,11 @@ if TYPE_CHECKING:
             env: Mapping[str, Text] | None = None,
             stdin: Text | None = None,
         ) -> Analysis: ...
+
+    class Emit(Protocol):
+        """Records an effect of this call at once, so that what it runs afterwards sees it. It must not be returned again."""
+
+        def __call__(self, item: Effect | Unknown) -> None: ...
 else:
     from guard.record import NamedTuple
 
@@ -54,6 +59,7 @@ class Call(NamedTuple):
     view: View
     run: Run
     shell: Shell
+    emit: Emit | None = None  # for the models of programs that both do and run things; None: return all effects
 
     def path(self, operand: Text) -> Text:
         """The operand as an absolute path, not resolved in any way."""

@@ -1,0 +1,88 @@
+"""guard itself: which of its commands weaken the protection, and what it runs."""
+
+from __future__ import annotations
+
+from guard.effects import LIFT, Analysis, At, Effect, Text, unknown
+from guard.paths import child, parent
+from guard.tools.call import Call
+from guard.tools.process import passed
+
+# commands that weaken the protection: a person may give them, an agent not; the others look, keep or add
+LIFTING = frozenset(["allow", "unprotect", "suspend", "uninstall"])
+# commands with verbs or flags of which some do
+PARTS = {
+    "hooks": frozenset(["uninstall", "remove", "disable"]),
+    "git-hook": frozenset(["uninstall", "remove", "disable"]),
+    "shims": frozenset(["uninstall", "remove", "disable"]),
+    "service": frozenset(["uninstall", "remove", "disable", "stop"]),
+    "init": frozenset(["--observe"]),
+    "install": frozenset(["--uninstall", "--remove"]),
+}
+RUNNING = frozenset(["exec", "run", "loop"])
+LOOP_VERBS = frozenset(
+    ["status", "log", "pause", "resume", "mode", "stop", "steer", "report", "eval", "tail", "reset", "list", "show"]
+)
+GENTLE_FLAGS = frozenset(["--help", "-h", "--dry-run", "--print", "--version"])
+VALUES = frozenset(("--cwd --config -C --timeout --agent --prompt --max-iterations --verify --reason --for -p -n").split())
+
+
+def guard(call: Call) -> Analysis:
+    """guard, pathguard and python -m guard"""
+    words = list(call.argv[1:])
+    while words and str(words[0]).startswith("-"):
+        option = words.pop(0)
+        if option in ("--version", "--help", "-h", "-V"):
+            return _quiet()
+        if option in VALUES and words:
+            words.pop(0)
+    if not words:
+        return _quiet()
+    verb, *rest = words
+    if verb in RUNNING:
+        return _run(call, str(verb), rest)
+    if not isinstance(verb, str):
+        return Analysis((_lift(call),))
+    return Analysis((_lift(call),)) if _lifts(verb, rest) else _quiet()
+
+
+def _lifts(verb: str, rest: list[Text]) -> bool:
+    """True when the command weakens the protection; what is no command of guard's weakens nothing."""
+    before = rest[: rest.index("--")] if "--" in rest else rest
+    if any(word in GENTLE_FLAGS for word in before):
+        return False
+    return verb in LIFTING or bool(PARTS.get(verb, frozenset()) & set(map(str, before)))
+
+
+def _run(call: Call, verb: str, rest: list[Text]) -> Analysis:
+    """guard exec, run and loop: the command behind the options is judged as itself."""
+    if verb != "exec" and rest and rest[0] in LOOP_VERBS:
+        return _quiet()
+    words = list(rest)
+    while words and str(words[0]).startswith("-"):
+        option = words.pop(0)
+        if option == "--":
+            break
+        if option in GENTLE_FLAGS:
+            return _quiet()
+        if option in VALUES and words:
+            words.pop(0)
+    if not words:
+        return Analysis()
+    return passed(call.run(tuple(words), cwd=call.cwd, env=call.env, stdin=call.stdin))
+
+
+def _quiet() -> Analysis:
+    return Analysis(output=unknown("unknown-output", "guard"))
+
+
+def _lift(call: Call) -> Effect:
+    """The protection of this project is weakened: of the nearest directory upwards with a configuration or a .git."""
+    if not isinstance(call.cwd, str):
+        return Effect(LIFT, At("/guard.toml"))
+    here = at = call.view.through(call.cwd)
+    while True:
+        if any(call.view.kind(child(at, name)) is not None for name in ("guard.toml", ".git")):
+            return Effect(LIFT, At(child(at, "guard.toml")))
+        if at == "/":
+            return Effect(LIFT, At(child(here, "guard.toml")))
+        at = parent(at)
