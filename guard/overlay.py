@@ -270,8 +270,11 @@ class View:
                 for at, n in copied.items():
                     self._set(path + at[len(effect.source) :], n._replace(was=None))
                 return
-            content = self.read(effect.source)
-            base = None if content is not None else node.base or effect.source
+            if node.kind == FILE:
+                content, base = (node.content, None) if node.base is None else (None, node.base)
+            else:
+                content = self.read(effect.source)
+                base = None if content is not None else node.base or effect.source
         self._clear(path)
         self._set(path, Node(FILE, base, was, content))
 
