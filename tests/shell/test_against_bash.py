@@ -151,6 +151,10 @@ sh -c 'cd d && rm x'
 V=a.txt; bash -c 'rm -f "$V"'
 V=a.txt bash -c 'rm -f "$V"'
 export V=a.txt; bash -c 'rm "$V"'
+export V=~/kept; rm "$V"
+declare V=x:~/kept; rm "${V#x:}"
+f() { local g="$1 ace.txt"; rm "$g"; }; f sp
+f() { local g=$1; rm "$g"; }; f "sp ace.txt"
 echo 'rm a.txt' | sh
 bash <<< 'rm a.txt'
 bash <(echo rm a.txt)

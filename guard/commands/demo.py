@@ -1,0 +1,101 @@
+"""`guard demo`: verdicts on a dozen commands, in a temporary project. None of the commands is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from guard.commands import explain
+from guard.commands.output import say
+from guard.decision import Decision
+from guard.hot import judgement
+
+FILES = {
+    "CLAUDE.md": "# how to work here\n",
+    "IMPLEMENTATION_PLAN.md": "- [x] parse\n- [ ] render\n",
+    "specs/login.md": "# login\nA user logs in.\n",
+    "specs/api/errors.md": "# errors\nEvery error has a code.\n",
+    "src/main.py": "print('hello')\n",
+    "build/main.o": "object\n",
+    "scripts/clean.sh": 'cd "$(dirname "$0")/.." && rm -rf build specs\n',
+    ".gitignore": "build/\nmemory/\n",
+    "memory/lessons.md": "Run the tests first.\n",
+}
+
+# Harmful commands, each with a twin that looks like it and harms nothing. Those of git need git.
+COMMANDS = (
+    "rm -rf build",
+    "rm -rf build specs",
+    "cd specs && rm -f *.md",
+    "cd src && rm -f *.pyc",
+    'rm -rf "$OUT"/*',
+    'OUT=build; rm -rf "$OUT"/*',
+    "find . -name '*.o' -delete",
+    "find . -name '*.md' -delete",
+    "git clean -fdX build",
+    "git clean -fdX",
+    "sh scripts/clean.sh",
+    "echo done > CLAUDE.md",
+    "echo 'Be kind.' >> CLAUDE.md",
+    "git commit -m 'stop using rm -rf specs'",
+    "python3 -c 'import shutil; shutil.rmtree(\"specs\")'",
+)
+REFUSED = "rm -rf build specs"
+ENVIRON = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "AI_AGENT": "demo"}
+EXPLAINED = "cd specs && rm -f *.md"
+
+
+def run() -> int:
+    """Prints the verdicts, one refusal as an agent gets it, and one explanation."""
+    with _project() as (top, environ):
+        say("A project with specs, a plan and notes, protected by guard's built-in list.")
+        say("What would these commands do? guard tells without running any of them.\n")
+        for command in COMMANDS:
+            if not command.startswith("git ") or shutil.which("git"):
+                _verdict(judgement.decide(command, top, environ, record=False))
+        say("\nWhat an agent reads instead of seeing its command run:\n")
+        refusal = judgement.text(judgement.decide(REFUSED, top, environ, record=False), environ)
+        for line in refusal.splitlines():
+            say(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="  ", drop_whitespace=True))
+        say(f"\nHow guard sees it:  guard explain {EXPLAINED!r}\n")
+        explain.show(judgement.decide(EXPLAINED, top, environ, record=False))
+    say("\nTry it in a project of yours:  guard list,  guard check -- 'rm -rf docs'")
+    return 0
+
+
+def _verdict(decision: Decision) -> None:
+    said, harmed = decision.verdict.decision, decision.verdict.total
+    line = f"  {decision.request.command:54s}"
+    files = f"  {harmed} file{'s' * (harmed > 1)}"
+    say("  ", (f"{said:5s}", said), line if harmed else line.rstrip(), (files if harmed else "", "dim"))
+
+
+@contextmanager
+def _project() -> Iterator[tuple[str, dict[str, str]]]:
+    """A temporary project with a home of its own, gone afterwards: its directory and environment."""
+    with tempfile.TemporaryDirectory(prefix="guard-demo-") as temporary:
+        home = os.path.realpath(temporary)
+        top = Path(home, "project")
+        environ = {**ENVIRON, "HOME": home, "PATH": os.environ.get("PATH", os.defpath)}
+        for name, content in FILES.items():
+            path = top / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        _commit(top, environ)
+        yield str(top), environ
+
+
+def _commit(top: Path, environ: dict[str, str]) -> None:
+    """Makes the project a repository; without git, something that guard takes for one."""
+    identity = ("-c", "user.name=demo", "-c", "user.email=demo@example.invalid", "-c", "init.defaultBranch=main")
+    if shutil.which("git") is None:
+        (top / ".git").mkdir()
+        return
+    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "start")):
+        subprocess.run(("git", *identity, *arguments), cwd=top, env=environ, check=True, stdin=subprocess.DEVNULL)

@@ -1,0 +1,35 @@
+"""Where a command of the full command line works: the directory, its policy, and a world with time enough."""
+
+from __future__ import annotations
+
+import os
+
+from guard import project
+from guard.errors import GuardError
+from guard.policy import Policy
+from guard.world import Budget, World
+
+PATIENCE = 30.0  # seconds; a person waits, no agent is held up
+
+
+def directory(given: str | None) -> str:
+    """The absolute directory that --cwd names, else the current one."""
+    if given is not None and not os.path.isdir(given):
+        raise GuardError("no such directory", f"--cwd {given}")
+    try:
+        return os.path.abspath(given or os.getcwd())
+    except FileNotFoundError:
+        raise GuardError("the current directory is gone", todo="name one that exists with --cwd") from None
+
+
+def world() -> World:
+    """The real tree and environment."""
+    return World(os.environ, Budget(PATIENCE, 50_000_000))
+
+
+def policy(cwd: str, tree: World) -> Policy:
+    """The policy in force for a directory; GuardError where its configuration is broken."""
+    found = project.load(os.path.realpath(cwd), tree.environ, tree)
+    if found.broken:
+        raise GuardError(found.broken)
+    return found

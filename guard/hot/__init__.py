@@ -1,0 +1,1 @@
+"""The entries that run before every command: read, analyse, judge, answer."""

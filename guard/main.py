@@ -1,0 +1,21 @@
+"""The command `guard`, also installed as `pathguard`: hot entries start at once, the rest goes to the full command line."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+
+def main() -> int:
+    """Runs the command line of this process and gives its exit status."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["check"] and arguments[1:2] != ["--help"]:
+        # A check is over before there is garbage worth collecting, and taking the interpreter apart costs as much as a parse.
+        gc.disable()
+        from guard.hot import check
+
+        os._exit(check.main(arguments[1:]))
+    from guard import cli
+
+    return cli.main(arguments)

@@ -1,0 +1,27 @@
+"""What every test runs in: a home directory of its own, no configuration of the user's, no mark of an agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("guard", deadline=None)
+settings.load_profile("guard")
+
+KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "TERM", "SYSTEMROOT"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of the environment but what programs need to run, and a home directory that is empty."""
+    before = dict(os.environ)
+    for name in set(os.environ) - KEPT:
+        if not name.startswith(("PYTEST_", "COVERAGE_", "HYPOTHESIS_")):
+            del os.environ[name]
+    os.environ |= {"HOME": str(tmp_path_factory.mktemp("home")), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
+    yield
+    os.environ.clear()
+    os.environ.update(before)
