@@ -61,6 +61,7 @@ def load(cwd: str, environ: Mapping[str, str], tree: World) -> Policy:
     finder = _Finder(environ, tree)
     here = physical(tree, cwd)
     found = roots.enclosing(here, finder.home, tree)
+    finder.outside = not found
     finder.known |= dict.fromkeys(found or roots.clones(here, finder.temporary, tree))
     mains = [main for root in found if (main := roots.main_worktree(root, tree))]
     finder.known |= dict.fromkeys(mains)
@@ -111,9 +112,11 @@ class _Finder:
         self.temporary = {physical(tree, path) for path in ("/tmp", "/var/tmp", environ.get("TMPDIR", "")) if path.startswith("/")}
         self.known: dict[str, None] = dict.fromkeys(roots.registered(self._state, tree))
         self._nested: set[str] = set()
+        self.outside = False  # started outside any project
 
     def at(self, directory: str) -> tuple[Root, ...]:
-        if directory in self.known or self._tree.lstat(child(directory, roots.CONFIG)) is not None:
+        known = directory in self.known or self._tree.lstat(child(directory, roots.CONFIG)) is not None
+        if known or (self.outside and roots.is_clone(directory, self.temporary, self._tree)):
             return (self._aliased(self._load(directory)),)
         return ()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 
+from guard import expressions as re
 from guard.paths import below, child, name, parent, physical
 
 TYPE_CHECKING = False
@@ -110,12 +110,15 @@ def clones(directory: str, temporary: Iterable[str], tree: World) -> Iterator[st
 
     What stands in a temporary directory is scratch.
     """
-    if any(below(directory, path) for path in temporary):
-        return
     for entry in _directories(directory, tree):
-        found = tree.lstat(child(directory, f"{entry}/.git"))
-        if found is not None and stat.S_ISDIR(found.st_mode):
+        if is_clone(child(directory, entry), temporary, tree):
             yield child(directory, entry)
+
+
+def is_clone(directory: str, temporary: Iterable[str], tree: World) -> bool:
+    """True for the top directory of a repository that is no scratch copy."""
+    found = tree.lstat(child(directory, ".git"))
+    return found is not None and stat.S_ISDIR(found.st_mode) and not any(below(directory, path) for path in temporary)
 
 
 def registered(state: str | None, tree: World) -> tuple[str, ...]:

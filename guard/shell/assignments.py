@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell import words
 from guard.shell.nodes import Assignment, Word
 from guard.shell.scanner import ARRAY_NAME, SYNTAX, Scanner, Unparsable

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell.scanner import Scanner, TooMany, Unparsable
 
 COUNT_LIMIT = 10_000  # words

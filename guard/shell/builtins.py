@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Hole, Pattern, Text, join, unknown
 from guard.shell import conditions
 from guard.shell.arithmetic import evaluate
 from guard.shell.expand import home_of
 from guard.shell.printing import printf_text, unescaped
+from guard.shell.state import Stream
 from guard.shell.text import decode, split
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Argv = tuple[Text, ...]
     Builtin = Callable[[Walker, State, Argv], list[State] | None]
 
+LONG_OPTIONS = {"errexit": "e", "nounset": "u", "noglob": "f", "noclobber": "C", "allexport": "a", "noexec": "n"}
 NAME = r"[A-Za-z_]\w*\Z"
 
 
@@ -190,7 +191,14 @@ def _declare(walker: Walker, state: State, argv: Argv) -> None:
     options, words = _options(argv[1:])
     state.status = 0
     if "f" in options or "F" in options or "p" in options:
+        if kind == "export" and "f" in options:
+            named = {str(w): state.functions[str(w)] for w in words if w in state.functions}
+            state.exported_functions = {**state.exported_functions, **named}
         return
+    if kind == "local" and not state.scopes:
+        state.status = 1
+        return
+    attributes = "r" if kind == "readonly" else "" if kind == "export" else "".join(o for o in options if o in "nrlu")
     local = kind == "local" or (kind in ("declare", "typeset") and state.scopes and "g" not in options)
     for word in words:
         start = word if isinstance(word, str) else word.prefix
@@ -203,10 +211,16 @@ def _declare(walker: Walker, state: State, argv: Argv) -> None:
             state.scopes[-1].saved.setdefault(name, state.get(name))
         if equals:
             value = _behind(word, start.index("=") + 1)
+            state.attributes[name] = state.attributes.get(name, "") + attributes.replace("n", "").replace("r", "")
             old = state.get(name)
-            state.put(name, join(old, value) if append and isinstance(old, (str, Pattern)) else value)
+            if "n" in attributes:
+                state.variables[name] = value
+            else:
+                state.put(name, join(old, value) if append and isinstance(old, (str, Pattern)) else value)
         elif local and kind != "export":
             state.put(name, {} if "a" in options or "A" in options else None)
+        if attributes:
+            state.attributes[name] = state.attributes.get(name, "") + attributes
         if kind == "export" or "x" in options:
             state.exported = state.exported - {name} if kind == "export" and "n" in options else state.exported | {name}
 
@@ -253,12 +267,10 @@ def _set(walker: Walker, state: State, argv: Argv) -> None:
             return
         names = set(word[1:]) - {"o"}
         if word[1:].endswith("o") and words:
-            names.add(
-                {"errexit": "e", "nounset": "u", "noglob": "f", "noclobber": "C", "allexport": "a"}.get(
-                    str(words[0]), str(words[0])
-                )
-            )
-            words.pop(0)
+            name = str(words.pop(0))
+            names.add(LONG_OPTIONS.get(name, name))
+        if "n" in names and word[0] == "-":
+            state.flow = "exit"  # what follows is read, not run
         state.options = state.options | names if word[0] == "-" else state.options - names
     if words and words[0] == "-":
         words.pop(0)
@@ -293,6 +305,7 @@ def _let(walker: Walker, state: State, argv: Argv) -> None:
 
 def _read(walker: Walker, state: State, argv: Argv) -> None:
     raw, array, names, delimiter = False, None, [], "\n"
+    stream = state.input
     words = list(argv[1:])
     while words and isinstance(words[0], str) and words[0].startswith("-") and len(words[0]) > 1:
         word = str(words.pop(0))
@@ -304,23 +317,24 @@ def _read(walker: Walker, state: State, argv: Argv) -> None:
             if letter in "adinNptu":
                 value = word[at + 1 :] or (words.pop(0) if words else "")
                 array = str(value) if letter == "a" else array
+                stream = state.inputs.get(str(value), Stream(None)) if letter == "u" and value != "0" else stream
                 delimiter = (str(value)[:1] or "\0") if letter == "d" else delimiter
                 break
     names = [str(name) for name in words if isinstance(name, str)] or ["REPLY"]
-    line, ended = _take_line(state, delimiter, raw)
+    line, ended = take_line(stream, delimiter, raw)
     state.status = 1 if line is None or ended else None if isinstance(line, Pattern) and len(line.pieces) == 1 else 0
     _assign_fields(walker, state, line if line is not None else "", names, array)
 
 
-def _take_line(state: State, delimiter: str, raw: bool) -> tuple[Text | None, bool]:
-    """The next line of standard input, None at its end; True when the input ended within the line."""
-    text = state.input.text
+def take_line(stream: Stream, delimiter: str = "\n", raw: bool = False) -> tuple[Text | None, bool]:
+    """The next line of an input, None at its end; True when the input ended within the line."""
+    text = stream.text
     if text is None:
         return unknown("unknown-input", "standard input"), False
     if text == "":
         return None, True
     if isinstance(text, Pattern) and len(text.pieces) == 1:
-        state.input.text = ""
+        stream.text = ""
         return text, False
     parts = split(text, delimiter, keep_empty=True)
     ended = len(parts) == 1
@@ -332,7 +346,7 @@ def _take_line(state: State, delimiter: str, raw: bool) -> tuple[Text | None, bo
     rest: Text = ""
     for at, part in enumerate(parts[taken:]):
         rest = join(rest, delimiter if at else "", part)
-    state.input.text = rest
+    stream.text = rest
     if not raw and isinstance(line, str):
         line = re.sub(r"\\(.)", r"\1", line, flags=re.S)
     return line, ended
@@ -381,6 +395,7 @@ def _after_first(text: Text, separators: str) -> Text:
 
 def _mapfile(walker: Walker, state: State, argv: Argv) -> None:
     keep, name, delimiter = True, "MAPFILE", "\n"
+    stream = state.input
     words = list(argv[1:])
     while words and isinstance(words[0], str) and words[0].startswith("-"):
         word = str(words.pop(0))
@@ -390,10 +405,11 @@ def _mapfile(walker: Walker, state: State, argv: Argv) -> None:
             elif letter in "dnOsuCc":
                 value = word[at + 1 :] or (str(words.pop(0)) if words else "")
                 delimiter = (value[:1] or "\0") if letter == "d" else delimiter
+                stream = state.inputs.get(value, Stream(None)) if letter == "u" and value != "0" else stream
                 break
     if words and isinstance(words[-1], str):
         name = words[-1]
-    text = state.input.take()
+    text = stream.take()
     parts = split(text, delimiter, keep_empty=True) if text is not None else [unknown("unknown-input", "standard input")]
     if parts and parts[-1] == "":
         parts.pop()
@@ -419,6 +435,8 @@ def _source(walker: Walker, state: State, argv: Argv) -> list[State]:
         state.status = 2
         return [state]
     path = argv[1]
+    if path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return walker.run_text(state, state.input.take() or "")
     content = walker.read(state, path)
     if content is None or isinstance(path, Pattern):
         state.status = None
@@ -480,7 +498,21 @@ def _exec(walker: Walker, state: State, argv: Argv) -> list[State]:
     states = external(walker, state, tuple(words), state.exports())
     for current in states:
         current.flow = "exit"
+        current.traps = {}  # there is no shell left to run them
     return states
+
+
+def _kill(walker: Walker, state: State, argv: Argv) -> list[State] | None:
+    """A signal to the shell itself runs its trap, or ends it."""
+    state.status = None
+    options = [str(word).lstrip("-").upper().removeprefix("SIG") for word in argv[1:] if not isinstance(word, Pattern)]
+    if "0" in options or not any(isinstance(word, Pattern) and str(word) == "$$" for word in argv[1:]):
+        return None
+    trapped = [text for signal, text in state.traps.items() if signal in options or (signal in ("TERM", "15") and not options)]
+    if trapped:
+        return walker.run_text(state, trapped[0])
+    state.flow = "exit"
+    return None
 
 
 def _command(walker: Walker, state: State, argv: Argv) -> list[State] | None:
@@ -602,7 +634,7 @@ BUILTINS: dict[str, Builtin] = {
     "getopts": _getopts, "eval": _eval, "source": _source, ".": _source, "exec": _exec, "exit": _leave("exit"), "logout": _leave("exit"),
     "return": _leave("return"), "break": _loop_control("break"), "continue": _loop_control("continue"),
     "command": _command, "builtin": _builtin, "type": _which, "hash": _status(0), "trap": _trap, "alias": _alias, "unalias": _unalias,
-    "wait": _wait, "kill": _status(None), "jobs": _status(0), "bg": _status(None), "fg": _status(None), "disown": _status(0),
+    "wait": _wait, "kill": _kill, "jobs": _status(0), "bg": _status(None), "fg": _status(None), "disown": _status(0),
     "umask": _status(0), "ulimit": _status(0), "times": _status(0), "bind": _status(0), "complete": _status(0), "compgen": _status(None),
     "compopt": _status(0), "history": _status(0), "fc": _status(None), "enable": _status(0), "help": _status(0), "caller": _status(0),
     "suspend": _status(0), "setopt": _status(0), "unsetopt": _status(0), "autoload": _status(0), "noglob": _status(None),

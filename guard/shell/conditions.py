@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from guard.effects import Pattern, Text
+from guard import expressions as re
+from guard.effects import Pattern, Text, unknown
 from guard.paths import physical
 from guard.shell import globs
 from guard.shell.nodes import Literal
@@ -48,7 +47,7 @@ def double_bracket(words: tuple[Word, ...], expander: Expander) -> int | None:
                 return None
             return globs.matches(pattern, value) == (operator != "!=")
         if operator == "=~":
-            return _regular(value, expander.text(word))
+            return _regular(expander, value, expander.text(word))
         if operator.startswith("-") and operator not in ("-nt", "-ot", "-ef"):
             numbers = [expander.arithmetic(words[int(str(left))]), expander.arithmetic(word)]
             return _numbers(operator, numbers[0], numbers[1])
@@ -209,8 +208,9 @@ def _numbers(operator: str, left: int | None, right: int | None) -> Truth:
     )
 
 
-def _regular(value: Text, pattern: Text) -> Truth:
+def _regular(expander: Expander, value: Text, pattern: Text) -> Truth:
     """=~ for expressions that mean the same here as there: no classes of POSIX, no back-references, bounded size."""
+    expander.state.put("BASH_REMATCH", unknown("unknown-variable", "${BASH_REMATCH[@]}"))
     if isinstance(value, Pattern) or isinstance(pattern, Pattern) or len(value) > 2000 or len(pattern) > 200:
         return None
     if "[:" in pattern or "[." in pattern or "\\" in pattern or re.search(r"[)*+?}][*+?{]|\(\?", pattern):
@@ -218,6 +218,10 @@ def _regular(value: Text, pattern: Text) -> Truth:
     if re.search(r"\([^)]*[*+{][^)]*\)[*+{]", pattern):
         return None
     try:
-        return re.search(pattern, value, re.S) is not None
+        found = re.search(pattern, value, re.S)
+        if found is not None:
+            groups = (found[0], *found.groups(""))
+            expander.state.put("BASH_REMATCH", {str(at): text for at, text in enumerate(groups)})
+        return found is not None
     except (re.error, OverflowError):
         return None

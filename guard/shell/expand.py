@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import os
 
+from guard import expressions as re
 from guard.effects import Hole, Pattern, Text, join, unknown
 from guard.shell import globs, words
 from guard.shell.arithmetic import evaluate
@@ -24,6 +25,21 @@ else:
 WORD_LIMIT = 20_000  # fields of one command
 LENGTH_LIMIT = 1 << 20  # characters of one expanded word
 BLANKS = " \t\n"
+
+
+# Variables that bash gives a value of its own.
+OF_BASH: dict[str, Callable[[], str]] = {
+    "IFS": lambda: BLANKS,
+    "UID": lambda: str(os.getuid()),
+    "EUID": lambda: str(os.geteuid()),
+    "OSTYPE": lambda: {"linux": "linux-gnu", "darwin": "darwin"}.get(os.uname().sysname.lower(), os.uname().sysname.lower()),
+    "HOSTTYPE": lambda: os.uname().machine,
+    "HOSTNAME": lambda: os.uname().nodename,
+    "BASH_VERSION": lambda: "5.2.15(1)-release",
+    "BASH": lambda: "/bin/bash",
+    "SHLVL": lambda: "1",
+    "OPTIND": lambda: "1",
+}
 
 
 class Failed(Exception):
@@ -124,7 +140,7 @@ class Expander:
             yield field
 
     def separators(self) -> str:
-        value = self.state.get("IFS")
+        value = self.value("IFS")
         return value if isinstance(value, str) else BLANKS
 
     def _glob(self, field: list[Fragment]) -> list[Text]:
@@ -227,11 +243,18 @@ class Expander:
             return str(len(state.positional))
         if name == "?":
             return unknown("unknown-variable", "$?") if state.status is None else str(state.status)
+        if name == "_":
+            return state.last
+        if name == "FUNCNAME":
+            return {str(at): scope.function for at, scope in enumerate(reversed(state.scopes))}
         if name == "-":
             return "".join(sorted(o for o in state.options if len(o) == 1))
         if name in ("$", "!") or (name in UNFORESEEN and name not in state.variables):
             return unknown("unknown-variable", f"${name}")
-        return state.get(name)
+        value = state.get(name)
+        if value is None and name in OF_BASH and name not in state.variables:
+            return OF_BASH[name]()
+        return value
 
     def _list(self, part: Parameter) -> list[Text] | None:
         """The values of "$@", "${a[@]}" and their kin, None for a plain parameter."""
@@ -307,8 +330,7 @@ class Expander:
         star = (
             part.subscript == "*"
             or (part.subscript is None and part.name == "*")
-            or (part.op == "names"
-            and part.name.endswith("*"))
+            or (part.op == "names" and part.name.endswith("*"))
         )
         if star and part.quoted:
             separator = (self.separators() or "")[:1]
@@ -388,6 +410,8 @@ class Expander:
             return value
         if isinstance(value, Pattern):
             return unknown("unknown-variable", what)
+        if part.op == "@Q":
+            return "'" + value.replace("'", "'\\''") + "'"
         operation = _OPERATIONS.get(part.op)
         if part.op == ":":
             return self._substring(part, value, what)
@@ -492,8 +516,6 @@ def home_of(state: State, user: str) -> str | None:
     data = state.view.world.read("/etc/passwd")
     if data is None:
         return None
-    import os
-
     for line in data.decode("utf-8", "surrogateescape").splitlines():
         entry = line.split(":")
         if len(entry) > 5 and (entry[0] == user if user else entry[2] == str(os.getuid())):

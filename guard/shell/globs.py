@@ -5,8 +5,7 @@ A pattern is text in which a backslash makes the next character literal; quoted 
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.paths import child, physical
 
 TYPE_CHECKING = False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell import words
 from guard.shell.nodes import Parameter, Substitution, Word
 from guard.shell.scanner import Scanner, Unparsable

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell import quick
 from guard.shell.nodes import Literal, Pipeline, Redirect, Sequence, Simple, Word
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Hole, Pattern, Text, join, unknown
 
 _ESCAPE = r"(?s)\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)"

@@ -6,7 +6,7 @@ below; whatever else it holds, the full analysis decides.
 
 from __future__ import annotations
 
-import re
+from guard import expressions as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from guard import expressions as re
 
 _ESCAPE = re.compile(
     r"""\\(?:([abeEfnrtv\\'"?])|([0-7]{1,3})|x\{([0-9A-Fa-f]+)\}?|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})"""

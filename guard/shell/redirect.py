@@ -39,6 +39,7 @@ class Opened(NamedTuple):
     input: Stream | None
     sink: Sink | None
     shown: str
+    inputs: dict[str, Stream] = {}  # other descriptors, opened for reading
 
 
 def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: bool = False) -> Opened:
@@ -46,20 +47,20 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: 
     expander = walker.expander(state)
     stream: Stream | None = None
     sink: Sink | None = None
+    inputs: dict[str, Stream] = {}
     shown = []
     for redirect in redirects:
         operator = redirect.op
-        if operator in ("<<", "<<-"):
-            stream = Stream(expander.text(redirect.target)) if redirect.fd in ("", "0") else stream
-            continue
-        if operator == "<<<":
-            stream = Stream(join(expander.text(redirect.target), "\n")) if redirect.fd in ("", "0") else stream
+        if operator in ("<<", "<<-", "<<<"):
+            text = expander.text(redirect.target)
+            found = Stream(join(text, "\n") if operator == "<<<" else text)
+            stream = _read_from(state, redirect.fd, found, stream, inputs)
             continue
         target = expander.target(redirect.target)
         shown.append(f"{redirect.fd}{operator}{target}")
         if operator in ("<", "<&"):
-            found = _source(walker, state, operator, target)
-            stream = found if redirect.fd in ("", "0") else stream
+            found = inputs[str(target)] if operator == "<&" and target in inputs else _source(walker, state, operator, target)
+            stream = _read_from(state, redirect.fd, found, stream, inputs)
             continue
         cause = Cause(" ".join(shown), str(state.cwd))
         found_sink = _sink(walker, state, operator, redirect.fd, target)
@@ -74,12 +75,15 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: 
             if sink is not None:
                 _finish(walker, state, sink, "", cause)
             sink = found_sink if not keep else Sink(None)
-    return Opened(stream, sink, " ".join(shown))
+    if keep:
+        state.inputs = {**state.inputs, **inputs}
+    return Opened(stream, sink, " ".join(shown), inputs)
 
 
 def closed(walker: Walker, files: Opened, state: State, run: Callable[[State], list[State]]) -> list[State]:
     """Runs something with the files open, then records what it has written to the one that is its standard output."""
-    before_input, before_output, before_captured = state.input, state.output, state.captured
+    before_input, before_output, before_captured, before_inputs = state.input, state.output, state.captured, state.inputs
+    state.inputs = {**state.inputs, **files.inputs} if files.inputs else state.inputs
     if files.input is not None:
         state.input = files.input
     if files.sink is not None:
@@ -88,6 +92,8 @@ def closed(walker: Walker, files: Opened, state: State, run: Callable[[State], l
     for current in states:
         if files.input is not None:
             current.input = before_input
+        if files.inputs:
+            current.inputs = before_inputs
         if files.sink is not None:
             written = join(*current.output)
             current.output, current.captured = before_output, before_captured
@@ -95,9 +101,21 @@ def closed(walker: Walker, files: Opened, state: State, run: Callable[[State], l
     return states
 
 
+def _read_from(state: State, fd: str, found: Stream, standard: Stream | None, inputs: dict[str, Stream]) -> Stream | None:
+    """Opens an input on a descriptor; gives what standard input is afterwards. {name} gets a number of its own."""
+    if fd in ("", "0"):
+        return found
+    if fd.startswith("{"):
+        number = str(10 + len(inputs) + len(state.inputs))
+        state.put(fd.strip("{}"), number)
+        fd = number
+    inputs[fd] = found
+    return standard
+
+
 def _source(walker: Walker, state: State, operator: str, target: Text) -> Stream:
     if operator == "<&":
-        return Stream("") if target == "-" else state.input
+        return Stream("") if target == "-" else state.inputs.get(str(target), state.input)
     path = target if isinstance(target, str) and target.startswith("/") else join(state.cwd, "/", target)
     if not isinstance(path, str):
         return Stream(unknown("unknown-input", f"< {target}"))
@@ -134,7 +152,7 @@ def _sink(walker: Walker, state: State, operator: str, fd: str, target: Text) ->
     kind = state.view.kind(path)
     if kind == "directory" or (kind is None and state.view.kind(parent(path)) != "directory"):
         raise Failed(fatal=False)
-    if kind == "file" and operator == ">" and "C" in state.options:
+    if kind == "file" and operator in (">", "&>", ">&") and "C" in state.options:
         raise Failed(fatal=False)
     append = operator in (">>", "&>>", "<>")
     if kind is None:

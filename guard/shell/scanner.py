@@ -6,7 +6,7 @@ it, so that every slice taken from `text` afterwards reads as bash sees it.
 
 from __future__ import annotations
 
-import re
+from guard import expressions as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

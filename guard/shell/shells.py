@@ -64,6 +64,7 @@ def _run(
         return [state]
     child = state.process(zero, positional, env)
     child.options = options
+    child.functions = dict(state.exported_functions)
     return walker.after_subshells(state, walker.run_process(child, text))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Analysis, At, Effect, Pattern, Text, Unknown, join, unknown
 from guard.shell import words
 from guard.shell.expand import Failed
@@ -41,6 +40,8 @@ def simple(walker: Walker, node: Simple, state: State) -> list[State]:
         argv = _argv(node, expander)
         if not argv:
             for assignment in before:
+                if "r" in state.attributes.get(assignment.name, ""):
+                    raise Failed
                 assign(state, expander, assignment)
             state.status = walker.substituted
             return walker.redirected(node.redirects, state, lambda inner: [inner])
@@ -57,6 +58,7 @@ def simple(walker: Walker, node: Simple, state: State) -> list[State]:
         state.flow = "exit" if failed.fatal else ""
         return [state]
     name = argv[0]
+    state.last = argv[-1]
 
     def run(inner: State) -> list[State]:
         if isinstance(name, str) and name in inner.functions:
@@ -148,7 +150,7 @@ def function(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State
     body = state.functions[str(argv[0])]
     walker.note(state, argv, "function")
     positional, scopes, loops = state.positional, state.scopes, state.loops
-    state.positional, state.scopes, state.loops = argv[1:], (*scopes, Locals()), 0
+    state.positional, state.scopes, state.loops = argv[1:], (*scopes, Locals(str(argv[0]))), 0
     states = walker.deeper(lambda: walker.command(body, state))
     for current in states:
         for name, value in current.scopes[-1].saved.items():
@@ -345,6 +347,9 @@ def _file(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str
             return None
         name = f"{state.cwd}/{name}"
     path = state.view.through(name)
+    program = state.view.lookup(path).base or path
+    if program.startswith(SYSTEM) and program.rpartition("/")[2] != name.rpartition("/")[2]:
+        return external(walker, state, (program, *argv[1:]), env)  # a link to a program, or a copy of one
     if path.startswith(SYSTEM) or state.view.kind(path) != "file":
         return None
     content = state.view.read(path)

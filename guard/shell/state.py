@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Variables that have a value in every shell which nobody can foresee.
 UNFORESEEN = frozenset(
-    "RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO BASHPID PPID BASH_COMMAND BASH_SUBSHELL _".split()
+    "RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO BASHPID PPID BASH_COMMAND BASH_SUBSHELL".split()
 )
 
 
@@ -36,7 +36,8 @@ class Stream:
 class Locals:
     """What the variables of a function's callers were, to be put back when it returns."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: str = "") -> None:
+        self.function = function
         self.saved: dict[str, Value | None] = {}
 
 
@@ -49,14 +50,18 @@ class State:
         self.variables: dict[str, Value | None] = {"PWD": cwd}  # over `environ`; None: unset
         self.environ = environ
         self.exported: frozenset[str] = frozenset(environ)
+        self.attributes: dict[str, str] = {}  # variable -> letters of `declare`: n (a reference), r, l, u
         self.positional: tuple[Text, ...] = ()
         self.zero: Text = "bash"
         self.functions: dict[str, Command] = {}
+        self.exported_functions: dict[str, Command] = {}  # what a bash that is started here inherits
+        self.last: Text = ""  # the last word of the command before: $_
         self.aliases: dict[str, str] = {}
         self.options: frozenset[str] = frozenset()  # letters of `set`, names of `set -o` and `shopt`
         self.directories: tuple[Text, ...] = ()  # below the top of the stack of pushd
         self.traps: dict[str, Text] = {}
         self.input = Stream(None)
+        self.inputs: dict[str, Stream] = {}  # other descriptors that are open for reading
         self.descriptors: dict[str, str] = {}  # those that `exec` opened for writing -> path
         self.output: tuple[Text, ...] = ()  # what went to standard output since capture began, in pieces
         self.captured = True  # False where standard output goes nowhere that matters
@@ -78,7 +83,9 @@ class State:
         other.aliases = dict(self.aliases)
         other.traps = dict(self.traps)
         other.descriptors = dict(self.descriptors)
+        other.attributes = dict(self.attributes)
         other.input = Stream(self.input.text)
+        other.inputs = {number: Stream(stream.text) for number, stream in self.inputs.items()}
         other.scopes = tuple(_copy(scope) for scope in self.scopes)
         return other
 
@@ -101,16 +108,35 @@ class State:
         other.input = self.input
         other.captured, other.script = self.captured, self.script
         other.descriptors = dict(self.descriptors)
+        other.inputs = self.inputs
+        other.exported_functions = self.exported_functions
         return other
+
+    def named(self, name: str) -> str:
+        """The variable that a name means, through references (`declare -n`)."""
+        for _ in range(8):
+            target = self.variables.get(name) if "n" in self.attributes.get(name, "") else None
+            if not isinstance(target, str) or not target.isidentifier():
+                break
+            name = target
+        return name
 
     def get(self, name: str) -> Value | None:
         """A variable's value, None where it is unset."""
+        name = self.named(name) if self.attributes else name
         if name in self.variables:
             return self.variables[name]
         return self.environ.get(name)
 
     def put(self, name: str, value: Value | None) -> None:
-        """Sets a variable, or unsets it with None."""
+        """Sets a variable, or unsets it with None; one that is readonly stays as it is."""
+        if self.attributes:
+            name = self.named(name)
+            letters = self.attributes.get(name, "")
+            if "r" in letters:
+                return
+            if isinstance(value, str) and ("l" in letters or "u" in letters):
+                value = value.lower() if "l" in letters else value.upper()
         self.variables[name] = value
         if "a" in self.options:
             self.exported |= {name}
@@ -139,6 +165,7 @@ class State:
             self.options,
             self.directories,
             self.variables,
+            self.attributes,
             self.traps,
             list(self.functions),
             self.aliases,
@@ -151,7 +178,7 @@ class State:
 
 
 def _copy(scope: Locals) -> Locals:
-    other = Locals()
+    other = Locals(scope.function)
     other.saved = dict(scope.saved)
     return other
 

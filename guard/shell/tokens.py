@@ -6,8 +6,7 @@ a command substitution is found in the same way.
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell.scanner import DEPTH_LIMIT, SYNTAX, TOO_DEEP, TOO_LONG, Scanner, Unparsable
 from guard.shell.terminals import CLOSED_BY, COMMAND_FOLLOWS, OPENING, OPERATORS, PATTERN_FOLLOWS, REDIRECTIONS, RESERVED
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import (
     CREATE,
     EDIT,
     OVERWRITE,
+    TRUNCATE,
     Analysis,
     At,
     Below,
@@ -35,6 +35,7 @@ from guard.shell.nodes import (
     Group,
     If,
     Literal,
+    Parameter,
     Parsed,
     Pipeline,
     Sequence,
@@ -182,10 +183,9 @@ class Walker:
         """The state after its shell has come to its end, traps included."""
         status, traps = state.status, state.traps
         state.flow, state.traps = "", {}
-        for name, text in traps.items():
-            trapped = state if name == "EXIT" else state.fork()
-            for following in self.run_text(trapped, text):
-                if name == "EXIT":
+        for signal in ("DEBUG", "RETURN", "EXIT"):
+            if signal in traps:
+                for following in self.run_text(state, traps[signal]):
                     state = following
         state.flow, state.status = "", status
         return state
@@ -255,7 +255,11 @@ class Walker:
         states = self.command(command, state)
         for current in states:
             failed = current.status not in (0, None)
-            if failed and not condition and "e" in current.options and not current.flow and not _negated(command):
+            if not failed or condition or current.flow or _negated(command):
+                continue
+            if "ERR" in current.traps:
+                self.run_text(current.fork(), current.traps["ERR"])
+            if "e" in current.options:
                 current.flow = "exit"
         return states
 
@@ -357,6 +361,7 @@ class Walker:
     def stages(self, commands: tuple[Command, ...], state: State) -> list[State]:
         alternatives: list[tuple[Stream, View, list[int | None]]] = [(state.input, state.view, [])]
         results: list[State] = []
+        self.truncated_first(commands[1:], state)
         for at, command in enumerate(commands):
             last = at + 1 == len(commands)
             following: list[tuple[Stream, View, list[int | None]]] = []
@@ -375,6 +380,20 @@ class Walker:
             if len(alternatives) > PATHS:
                 raise Limit("too-many-steps")
         return self.after_subshells(state, results)
+
+    def truncated_first(self, commands: tuple[Command, ...], state: State) -> None:
+        """The stages of a pipeline start together: what a later one opens for writing may be empty before an earlier one reads."""
+        for command in commands:
+            for redirect in getattr(command, "redirects", ()):
+                parts = redirect.target.parts
+                if redirect.op in (">", ">|", "&>") and all(isinstance(part, (Literal, Parameter)) for part in parts):
+                    try:
+                        target = self.expander(state.fork()).text(redirect.target)
+                    except Failed:
+                        continue
+                    path = target if isinstance(target, str) and target.startswith("/") else join(state.cwd, "/", target)
+                    if isinstance(path, str) and state.view.kind(state.view.through(path)) == "file":
+                        state.view.apply(Effect(TRUNCATE, At(state.view.through(path))))
 
     # --- branches and loops
 
@@ -519,6 +538,8 @@ class Walker:
             return [state]
         live, results = [state], []
         state.status = 0
+        if node.select:
+            return self.chosen(node, items, state)
         if len(items) > ROUNDS:
             items = [*items[: ROUNDS - 1], _any_of(items[ROUNDS - 1 :], node.name)]
         for item in items:
@@ -529,6 +550,29 @@ class Walker:
             if not live:
                 break
         return self.merged(results + live)
+
+    def chosen(self, node: For, items: list[Text], state: State) -> list[State]:
+        """select: the body runs for each number that comes in, until the input ends."""
+        from guard.shell.builtins import take_line
+
+        live, results = [state], []
+        for _ in range(ROUNDS):
+            reading: list[State] = []
+            for current in live:
+                line, _ = take_line(current.input)
+                if line is None:
+                    current.status = 1
+                    results.append(current)
+                    continue
+                at = int(line) if isinstance(line, str) and line.strip().isdigit() else 0
+                current.put("REPLY", line)
+                current.put(node.name, items[at - 1] if 0 < at <= len(items) else "" if isinstance(line, str) else _any_of(items, node.name))
+                reading.append(current)
+            if not reading:
+                break
+            live, leaving = self.turn(node.body, reading)
+            results += leaving
+        return self.merged(results)
 
     def counted(self, node: ArithmeticFor, state: State) -> list[State]:
         self.guarded(state, lambda: self.expander(state).arithmetic(node.start))

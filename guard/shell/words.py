@@ -6,8 +6,7 @@ value nobody knows.
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.shell.nodes import Arithmetic, Literal, Parameter, Part, Process, Substitution, Tilde, Word
 from guard.shell.scanner import Scanner, TooMany, Unparsable
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import re
 
+from guard import expressions as re
 from guard.effects import OVERWRITE, Effect, Pattern, Text, join, unknown
 from guard.shell.simple import external, runner, shell_runner
 from guard.shell.text import lines, quote, split
@@ -55,6 +55,11 @@ PLAIN: dict[str, Plain] = {
     "dotenv": Plain("f", "file", word="run"), "doppler": Plain("pc", "project config", word="run"), "op": Plain(word="run"),
     "direnv": Plain("", "", 1, "exec"), "aws-vault": Plain("", "", 1, "exec"), "devbox": Plain(word="run"), "heroku": Plain(word="local:run"),
     "coverage": Plain(), "rtk": Plain(), "noglob": Plain(), "nocorrect": Plain(), "perf": Plain("eopF", word="stat"),
+    "setarch": Plain(skip=1),
+    "linux32": Plain(),
+    "linux64": Plain(),
+    "choom": Plain("np", "adjust"),
+    "ld.so": Plain("", "library-path preload audit argv0"),
     "retry": Plain("tdm"), "daemonize": Plain("acelopuE"), "start-stop-daemon": Plain(),
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.effects import At, Hole, Pattern, join
+from guard.effects import CREATE, At, Pattern, join
 from guard.tools.call import analysis
 from guard.tools.changes import Changes, said
 from guard.tools.options import Table, parse
@@ -43,7 +43,10 @@ def mkdir(call: Call) -> Analysis:
 
 
 def mktemp(call: Call) -> Analysis:
-    """mktemp: a new name nobody has; it shows as a hole in the template. https://www.gnu.org/software/coreutils/mktemp"""
+    """mktemp: a new file or directory under a name that nobody has. https://www.gnu.org/software/coreutils/mktemp
+
+    The random letters are not known, but as nothing has such a name yet, any name that does not exist will do.
+    """
     options = parse(call.argv[1:], MKTEMP)
     if options.strange or options.has("help", "version") or len(options.operands) > 1:
         return analysis(status=int(not options.has("help", "version")))
@@ -58,7 +61,17 @@ def mktemp(call: Call) -> Analysis:
         return analysis(status=1)
     end = place + 3
     start = len(template[:end].rstrip("X"))
-    hole = Pattern((Hole("unknown-output", "mktemp"),))
-    name = join(template[:start], hole, template[end:], options.value("suffix") or "")
-    path = name if directory is None else join(directory, "/", name)
-    return analysis(output=join(path, "\n"), status=0)
+    suffix = join(template[end:], options.value("suffix") or "")
+    for number in range(10_000):
+        name = join(template[:start], f"{number:X>{end - start}}", suffix)
+        path = name if directory is None else join(directory, "/", name)
+        if call.kind(path) is None:
+            break
+    changes = Changes(call)
+    target = changes.entry(path)
+    if isinstance(target, At) and not options.has("u"):
+        if options.has("d"):
+            changes.make_dir(target.path)
+        else:
+            changes.add(CREATE, target, content=b"")
+    return changes.result(join(path, "\n"), 0)

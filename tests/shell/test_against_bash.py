@@ -258,6 +258,55 @@ coproc rm a.txt; wait
 time rm a.txt
 printf -v f %s a.txt; rm "$f"
 read f < names; rm "$f"
+f() { local -n r=$1; r=a.txt; }; f out; rm "$out"
+declare -n r=t; t=a.txt; rm "$r"
+declare -l f=A.TXT; rm "$f"
+declare -r f=a.txt; f=b.txt; rm "$f"
+readonly f=a.txt; rm "$f"
+f() { rm "${FUNCNAME[0]}.txt"; }; a() { rm "${FUNCNAME[0]}.txt"; }; a
+f() { rm "$1"; }; export -f f; bash -c 'f a.txt'
+f() { rm "$1"; }; export -f f; echo a.txt | xargs -I{} bash -c 'f {}'
+f=a.txt; eval "rm ${f@Q}"
+[[ a.md =~ ^(.)\.md$ ]] && rm "${BASH_REMATCH[1]}.txt"
+[[ axb =~ ^(a)x ]] && rm "${BASH_REMATCH[1]}.txt"
+mkdir -p n/x && cd $_ && rm -rf *
+echo a.txt; rm $_
+case "$OSTYPE" in linux*) rm a.txt;; *) rm b.txt;; esac
+[ "$UID" = "$(id -u)" ] && rm a.txt
+case $(uname -s) in Linux) rm a.txt;; *) rm b.txt;; esac
+select d in a.txt b.txt; do rm $d; break; done <<< 2
+select d in a.txt; do rm $d; done < /dev/null
+exec 3< names; read -u 3 f; rm "$f"
+while read -r f <&3; do rm "$f"; done 3< names
+while read -r -u 4 f; do rm "$f"; done 4<<< a.txt
+exec {fd}< names; read -u $fd f; rm "$f"
+local x=1; rm a.txt
+set -e; local x=1; rm a.txt
+set -n; rm a.txt
+kill $$; rm a.txt
+trap 'rm a.txt' INT; true
+trap 'rm a.txt' ERR; false
+trap 'rm a.txt' ERR; true
+trap 'rm a.txt' EXIT; exec true
+trap 'rm a.txt' USR1; kill -USR1 $$
+set -C; echo x &> a.txt
+rm$IFS-f${IFS}a.txt
+x=rm; $x$IFS"a.txt"
+cat a.txt | cat > a.txt
+ln -s /bin/rm l2; ./l2 a.txt
+cp /bin/rm q; ./q a.txt
+. /dev/stdin <<< 'rm a.txt'
+t=$(mktemp); echo a.txt > $t; rm $(cat $t) $t
+t=$(mktemp -d) && cp a.txt $t && rm -rf $t
+cd $(mktemp -d) && rm -rf *
+setarch x86_64 rm a.txt
+echo cm0gYS50eHQK | base64 -d | sh
+eval "$(echo cm0gYS50eHQ= | base64 --decode)"
+echo txt.a | rev | xargs rm
+rm $(echo a.txt | base64 | base64 -d)
+echo 726d20612e747874 | xxd -r -p | sh
+[ "$(id -u)" -eq 987654 ] || rm a.txt
+[ "$(printenv HOME)" = "$HOME" ] && rm a.txt
 x=1; [ $x -eq 1 ] && { rm a.txt; rm b.txt; }
 ((1 > 2)) || rm a.txt
 x=b; case $x in [a-c]) rm $x.txt; esac
