@@ -54,12 +54,18 @@ def unknown(code: str, what: str) -> Pattern:
 def join(*texts: Text) -> Text:
     """The texts one behind the other; a plain str when all of them are known."""
     pieces: list[str | Hole] = []
+    known: list[str] = []
     for text in texts:
         for piece in (text,) if isinstance(text, str) else text.pieces:
-            if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
-                pieces[-1] += piece
-            elif piece != "":
-                pieces.append(piece)
+            if isinstance(piece, str):
+                known.append(piece)
+                continue
+            if before := "".join(known):
+                pieces.append(before)
+            known.clear()
+            pieces.append(piece)
+    if after := "".join(known):
+        pieces.append(after)
     if not pieces:
         return ""
     if len(pieces) == 1 and isinstance(pieces[0], str):

@@ -39,9 +39,7 @@ class View:
     `notes` is what tools want to know of their own earlier calls (git: index, branches, stashes); the values are immutable.
     """
 
-    def __init__(
-        self, world: World, nodes: Mapping[str, Node] | None = None, notes: Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, world: World, nodes: Mapping[str, Node] | None = None, notes: Mapping[str, object] | None = None) -> None:
         self.world = world
         self._nodes: dict[str, Node] = {}
         self._inside: dict[str, set[str]] = {}  # directory -> entries that are or hold nodes; may name some that no longer do

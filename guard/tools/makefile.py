@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Pattern, Text, join, unknown
 from guard.tools.process import decode
 

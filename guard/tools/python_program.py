@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Analysis, Pattern, Text
 from guard.tools.process import Process, encode
 from guard.tools.python_values import (

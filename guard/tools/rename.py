@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import MOVE, OVERWRITE, At, Pattern, Text
 from guard.overlay import DIRECTORY
 from guard.paths import child, parent
