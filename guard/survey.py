@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from guard.effects import MOVE, At, Below, Hole, Matching
+from guard import expressions as re
+from guard.effects import LEAVE, MOVE, At, Below, Hole, Matching
 from guard.paths import below, physical
 
 TYPE_CHECKING = False
@@ -42,9 +41,9 @@ class Survey:
                     yield path, level, now
 
     def follow(self, effect: Effect) -> None:
-        """Notes where a move takes protected files."""
+        """Notes where a move takes protected files, or where a view keeps those that left with a branch or into a stash."""
         target = effect.target
-        if effect.action != MOVE or not isinstance(target, At) or effect.to is None:
+        if effect.action not in (MOVE, LEAVE) or not isinstance(target, At) or effect.to is None:
             return
         origins = [target.path] if self._protected(target.path) else []
         origins += [was + target.path[len(to) :] for to, was in self._moved if below(target.path, to)]
