@@ -64,6 +64,15 @@ class View:
         """Shows from now on what another view of the same world shows."""
         self._nodes = dict(other._nodes)
 
+    def shows(self, path: str) -> bool:
+        """True when what stands at a path is, all of it, what really stands there: never touched, brought back, or copied back."""
+        node = self.lookup(path)
+        if node.kind == FILE and node.base is None:
+            return node.content is not None and node.content == self.world.read(path)
+        if node.kind in (GONE, SYMLINK) or node.base != path:
+            return False
+        return all(inner.base == at for at, inner in self._nodes.items() if at != path and below(at, path))
+
     def same(self, other: View) -> bool:
         """True when both show the same tree."""
         return self._nodes == other._nodes and self.notes == other.notes

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import sys
 
-from guard.effects import Analysis, Unknown
+from guard.effects import DELETE, LINK, MOVE, OVERWRITE, TRUNCATE, Analysis, At, Effect, Unknown
 from guard.overlay import View
+from guard.shell.nodes import TooMany
 from guard.shell.state import State
 from guard.shell.walk import Limit, Walker
-from guard.shell.words import TooMany
 from guard.world import OutOfBudget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from guard.world import World
 
+UNDOING = frozenset((DELETE, MOVE, OVERWRITE, TRUNCATE, LINK))
 RECURSION = 8000  # Python frames; a level of shell costs about 25, and 40 levels are a limit
+
+
+def undone(effect: Effect, results: list[State]) -> bool:
+    """True when, however the command ends, the very path that an effect took away shows again what stood there before."""
+    target = effect.target
+    if effect.action not in UNDOING or not isinstance(target, At) or not effect.certain or not results:
+        return False
+    return all(result.view.touched(target.path) and result.view.shows(target.path) for result in results)
 
 
 def analyse(text: str, cwd: str, world: World) -> Analysis:
@@ -33,6 +42,8 @@ def analyse(text: str, cwd: str, world: World) -> Analysis:
         logical = world.environ.get("PWD", "")
         state.variables["PWD"] = logical if logical.startswith("/") and state.view.through(logical) == cwd else cwd
         results = walker.run_process(state, text)
+        if not walker.dropped:
+            walker.effects = [effect for effect in walker.effects if not undone(effect, results)]
         statuses = {result.status for result in results}
         status = statuses.pop() if len(statuses) == 1 else None
     except OutOfBudget:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from guard import expressions as re
-from guard.shell.scanner import Scanner, TooMany, Unparsable
+from guard.shell.nodes import TooMany
+from guard.shell.scanner import Scanner, Unparsable
 
 COUNT_LIMIT = 10_000  # words
 SIZE_LIMIT = 1 << 20  # characters of all of them

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from guard import expressions as re
 from guard.effects import Hole, Pattern, Text, join, unknown
-from guard.shell import conditions
-from guard.shell.arithmetic import evaluate
 from guard.shell.expand import home_of
-from guard.shell.printing import printf_text, unescaped
 from guard.shell.state import Stream
 from guard.shell.text import decode, split
 
@@ -33,6 +30,8 @@ def _status(value: int | None) -> Builtin:
 
 
 def _test(walker: Walker, state: State, argv: Argv) -> None:
+    from guard.shell import conditions
+
     words = list(argv[1:])
     if argv[0] == "[" and (not words or words.pop() != "]"):
         state.status = 2
@@ -52,9 +51,15 @@ def _echo(walker: Walker, state: State, argv: Argv) -> None:
         escapes = "e" in option or (escapes and "E" not in option)
     out: Text = ""
     for at, word in enumerate(words):
-        out = join(out, " " if at else "", unescaped(word) if escapes else word)
+        out = join(out, " " if at else "", _unescaped(word) if escapes else word)
     state.write(join(out, "\n" if newline else ""))
     state.status = 0
+
+
+def _unescaped(word: Text) -> Text:
+    from guard.shell.printing import unescaped
+
+    return unescaped(word)
 
 
 def _printf(walker: Walker, state: State, argv: Argv) -> None:
@@ -65,6 +70,8 @@ def _printf(walker: Walker, state: State, argv: Argv) -> None:
         words = words[2:]
     if words and words[0] == "--":
         words = words[1:]
+    from guard.shell.printing import printf_text
+
     out = printf_text(words[0], words[1:]) if words else ""
     if variable is None:
         state.write(out)
@@ -296,6 +303,8 @@ def _shift(walker: Walker, state: State, argv: Argv) -> None:
 
 
 def _let(walker: Walker, state: State, argv: Argv) -> None:
+    from guard.shell.arithmetic import evaluate
+
     expander = walker.expander(state)
     value: int | None = 0
     for word in argv[1:]:
@@ -442,7 +451,8 @@ def _source(walker: Walker, state: State, argv: Argv) -> list[State]:
         state.status = None
         return [state]
     whole = state.view.through(path if path.startswith("/") else f"{state.cwd}/{path}")
-    positional = state.positional
+    positional, source = state.positional, state.source
+    state.source = path
     if len(argv) > 2:
         state.positional = argv[2:]
 
@@ -459,6 +469,7 @@ def _source(walker: Walker, state: State, argv: Argv) -> list[State]:
         states = walker.script(state, whole, argv[1:], run)
     for current in states:
         current.positional = positional if len(argv) > 2 else current.positional
+        current.source = source
         current.flow = "" if current.flow == "return" else current.flow
     return states
 
@@ -639,6 +650,3 @@ BUILTINS: dict[str, Builtin] = {
     "compopt": _status(0), "history": _status(0), "fc": _status(None), "enable": _status(0), "help": _status(0), "caller": _status(0),
     "suspend": _status(0), "setopt": _status(0), "unsetopt": _status(0), "autoload": _status(0), "noglob": _status(None),
 }  # fmt: skip
-
-# Builtins that exist as programs too, so that `xargs echo` and `env printf` mean them.
-PROGRAMS = frozenset(("true", "false", "test", "[", "echo", "printf", "pwd", "kill"))

@@ -6,8 +6,7 @@ import os
 
 from guard import expressions as re
 from guard.effects import Hole, Pattern, Text, join, unknown
-from guard.shell import globs, words
-from guard.shell.arithmetic import evaluate
+from guard.shell import words
 from guard.shell.nodes import Arithmetic, Literal, Parameter, Process, Substitution, Tilde, Word
 from guard.shell.state import UNFORESEEN, State
 from guard.shell.text import split
@@ -75,7 +74,7 @@ class Expander:
 
     def fields(self, word: Word) -> list[Text]:
         """All expansions of a command's word: braces, parameters and the like, splitting, globs, quotes."""
-        if ("{" in word.raw and "," in word.raw) or (".." in word.raw and "{" in word.raw):
+        if self.state.braces and "{" in word.raw and ("," in word.raw or ".." in word.raw):
             raws = words.braces(word.raw)
             if raws != [word.raw]:
                 return [field for raw in raws for field in self._fields(words.word(raw))]
@@ -87,6 +86,8 @@ class Expander:
 
     def pattern(self, word: Word) -> str | None:
         """The word as a pattern for matching, with quoted parts literal; None where it is not known."""
+        from guard.shell import globs
+
         out = ""
         for fragment in self._joined(word):
             if not isinstance(fragment.text, str):
@@ -152,10 +153,16 @@ class Expander:
         cwd = self.state.cwd
         if isinstance(whole, Pattern) or (isinstance(cwd, Pattern) and not whole.startswith("/")):
             return [self._loose(field)]
+        from guard.shell import globs
+
         pattern = "".join(globs.escape(str(f.text)) if f.quoted else str(f.text) for f in field)
         if not globs.is_glob(pattern):
             return [whole]
         found = globs.expand(pattern, cwd if isinstance(cwd, str) else "/", self.state.view, self.state.options)
+        ignored = self.state.get("GLOBIGNORE")
+        if isinstance(ignored, str) and ignored:
+            tests = [globs.compiled(each, slash=False) for each in ignored.split(":") if each]
+            found = [path for path in found if not any(test.match(path) for test in tests)]
         if found:
             return list(found)
         if "failglob" in self.state.options:
@@ -218,6 +225,8 @@ class Expander:
         text = self.text(expression)
         if isinstance(text, Pattern):
             return None
+        from guard.shell.arithmetic import evaluate
+
         return evaluate(text, self._number, self._store_number)
 
     def _number(self, name: str) -> str | None:
@@ -245,6 +254,8 @@ class Expander:
             return unknown("unknown-variable", "$?") if state.status is None else str(state.status)
         if name == "_":
             return state.last
+        if name == "BASH_SOURCE":
+            return {"0": state.source} if state.source != "" else None
         if name == "FUNCNAME":
             return {str(at): scope.function for at, scope in enumerate(reversed(state.scopes))}
         if name == "-":
@@ -287,6 +298,8 @@ class Expander:
             return None
         if text in array and not text.lstrip("-").isdigit():
             return text
+        from guard.shell.arithmetic import evaluate
+
         number = evaluate(text, self._number, self._store_number)
         if number is None:
             return None
@@ -447,12 +460,16 @@ _CONDITIONAL = frozenset(("-", ":-", "=", ":=", "?", ":?", "+", ":+"))
 
 
 def _remove_prefix(value: str, pattern: str, longest: bool) -> str:
+    from guard.shell import globs
+
     ends = range(len(value), -1, -1) if longest else range(len(value) + 1)
     test = globs.compiled(pattern)
     return next((value[end:] for end in ends if test.match(value[:end])), value)
 
 
 def _remove_suffix(value: str, pattern: str, longest: bool) -> str:
+    from guard.shell import globs
+
     starts = range(len(value) + 1) if longest else range(len(value), -1, -1)
     test = globs.compiled(pattern)
     return next((value[:start] for start in starts if test.match(value[start:])), value)
@@ -461,6 +478,8 @@ def _remove_suffix(value: str, pattern: str, longest: bool) -> str:
 def _replace(value: str, pattern: str, new: str, count: int, anchor: str = "") -> str:
     if not pattern and not anchor:
         return value
+    from guard.shell import globs
+
     body = globs.expression(pattern)
     try:
         test = re.compile({"#": f"\\A(?:{body})", "%": f"(?:{body})\\Z"}.get(anchor, body), re.S)
@@ -470,6 +489,8 @@ def _replace(value: str, pattern: str, new: str, count: int, anchor: str = "") -
 
 
 def _case(value: str, pattern: str, change: Callable[[str], str], first: bool) -> str:
+    from guard.shell import globs
+
     test = globs.compiled(pattern or "?")
     if first:
         return (change(value[0]) if test.match(value[:1]) else value[0]) + value[1:] if value else value

@@ -9,6 +9,10 @@ else:
     from guard.record import NamedTuple
 
 
+class TooMany(Exception):
+    """An expansion gives more words than anyone would look at."""
+
+
 # --- parts of a word. Quote removal is done; `quoted` means: inside "..", so neither split nor globbed.
 
 
@@ -211,8 +215,20 @@ class Coprocess(NamedTuple):
 
 
 Command = (
-    Simple | Pipeline | Sequence | Group | Subshell | If | While | For | ArithmeticFor | Case | Function | Condition
-    | ArithmeticCommand | Coprocess
+    Simple
+    | Pipeline
+    | Sequence
+    | Group
+    | Subshell
+    | If
+    | While
+    | For
+    | ArithmeticFor
+    | Case
+    | Function
+    | Condition
+    | ArithmeticCommand
+    | Coprocess
 )
 
 

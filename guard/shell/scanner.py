@@ -42,10 +42,6 @@ class Unparsable(Exception):
         self.code = code
 
 
-class TooMany(Exception):
-    """An expansion gives more words than anyone would look at."""
-
-
 class Scanner:
     """A text, and for each kind of piece the index behind it. Every method raises Unparsable where the piece has no end."""
 

@@ -6,8 +6,8 @@ from guard import expressions as re
 from guard.effects import Analysis, At, Effect, Pattern, Text, Unknown, join, unknown
 from guard.shell import words
 from guard.shell.expand import Failed
+from guard.shell.names import BUILTINS, PROGRAMS, SHELLS, WRAPPERS
 from guard.shell.nodes import Literal, Word
-from guard.shell.redirect import opened
 from guard.shell.state import Stream
 from guard.world import OutOfBudget
 
@@ -28,8 +28,6 @@ _ASSIGNMENT = r"[A-Za-z_]\w*(\[[^]]*\])?\+?="
 
 def simple(walker: Walker, node: Simple, state: State) -> list[State]:
     """Runs a simple command."""
-    from guard.shell.builtins import BUILTINS
-
     aliased = _aliased(node, state)
     if aliased is not None:
         return walker.deeper(lambda: walker.run_text(state, aliased))
@@ -47,6 +45,8 @@ def simple(walker: Walker, node: Simple, state: State) -> list[State]:
             return walker.redirected(node.redirects, state, lambda inner: [inner])
         given = {a.name: expander.text(a.value) if a.value is not None else "" for a in before}
         if argv == ("exec",):
+            from guard.shell.redirect import opened
+
             opened_files = opened(walker, node.redirects, state, keep=True)
             if opened_files.input is not None:
                 state.input = opened_files.input
@@ -163,37 +163,50 @@ def function(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State
 
 def builtin(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:
     """Runs a builtin of the shell."""
+    walker.note(state, argv)
+    return _built_in(walker, state, argv)
+
+
+def _built_in(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:
     from guard.shell.builtins import BUILTINS
 
-    walker.note(state, argv)
     states: list[State] | None = BUILTINS[str(argv[0])](walker, state, argv)
     return [state] if states is None else states
 
 
 def external(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str, Text]) -> list[State]:
     """Runs a program: a wrapper, a shell, a tool with a model, a script of the tree, or one of which nothing is known."""
-    from guard.shell.builtins import BUILTINS, PROGRAMS
-    from guard.shell.shells import SHELLS, run_shell
-    from guard.shell.wrap import WRAPPERS
     from guard.tools import model_of
 
     name = argv[0]
     if isinstance(name, Pattern):
         return _unknown_command(walker, state, argv)
     base = name.rpartition("/")[2]
+    if "/" not in name and env.get("PATH") != walker.world.environ.get("PATH"):
+        if not _installed(state, name, env):
+            walker.note(state, argv, "not found on PATH")
+            state.status = 127
+            return [state]
+        path = _on_path(state, name, env)
+        states = _file(walker, state, (path, *argv[1:]), env) if path is not None else None
+        if states is not None:
+            return states
     if "/" in name:
         states = _file(walker, state, argv, env)
         if states is not None:
             return states
     if base in WRAPPERS:
+        from guard.shell import wrap
+
         walker.note(state, argv)
-        return walker.deeper(lambda: WRAPPERS[base](walker, state, argv, env))
+        return walker.deeper(lambda: wrap.WRAPPERS[base](walker, state, argv, env))
     if base in SHELLS:
+        from guard.shell.shells import run_shell
+
         walker.note(state, argv)
         return walker.deeper(lambda: run_shell(walker, state, argv, env))
     if base in PROGRAMS:
-        states = BUILTINS[base](walker, state, (base, *argv[1:]))
-        return [state] if states is None else states
+        return _built_in(walker, state, (base, *argv[1:]))
     model = model_of(base)
     if model is None:
         path = _on_path(state, base, env) if "/" not in name else None
@@ -253,7 +266,7 @@ def runner(walker: Walker, state: State, env: Mapping[str, Text]) -> Run:
         stdin: Text | None = None,
     ) -> Analysis:
         child = _child(state, cwd, env, stdin)
-        return _told(state, walker.deeper(lambda: external(walker, child, argv, child.environ)))
+        return _told(walker, state, walker.deeper(lambda: external(walker, child, argv, child.environ)))
 
     return run
 
@@ -269,9 +282,12 @@ def shell_runner(walker: Walker, state: State, env: Mapping[str, Text]) -> Shell
         env: Mapping[str, Text] | None = env,
         stdin: Text | None = None,
     ) -> Analysis:
+        from guard.shell.shells import has_braces
+
         child = _child(state, cwd, env, stdin)
         child.zero, child.positional = args[0] if args else "sh", args[1:]
-        return _told(state, walker.deeper(lambda: walker.run_process(child, text)))
+        child.braces = has_braces(state, "sh")
+        return _told(walker, state, walker.deeper(lambda: walker.run_process(child, text)))
 
     return shell
 
@@ -286,10 +302,11 @@ def _child(state: State, cwd: Text | None, env: Mapping[str, Text] | None, stdin
     return child
 
 
-def _told(state: State, results: list[State]) -> Analysis:
+def _told(walker: Walker, state: State, results: list[State]) -> Analysis:
     """What a model learns of a child: the tree as it left it, its output and status."""
     if not results:
         return Analysis()
+    walker.dropped |= len(results) > 1
     state.view.become(results[-1].view)
     outputs = [join(*r.output) for r in results]
     statuses = {r.status for r in results}
@@ -319,12 +336,9 @@ def _on_path(state: State, name: str, env: Mapping[str, Text]) -> str | None:
     if not isinstance(path, str):
         return None
     for directory in path.split(":"):
-        if (directory.rstrip("/") + "/").startswith(SYSTEM):
-            continue
-        whole = directory if directory.startswith("/") else f"{state.cwd}/{directory}"
-        found = f"{whole}/{name}"
+        found = f"{directory if directory.startswith('/') else f'{state.cwd}/{directory}'}/{name}"
         if state.view.kind(state.view.through(found)) == "file":
-            return found
+            return None if found.startswith(SYSTEM) else found
     return None
 
 
@@ -338,7 +352,7 @@ def _installed(state: State, name: str, env: Mapping[str, Text]) -> bool:
 
 def _file(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str, Text]) -> list[State] | None:
     """Runs a program named by a path; None where it is no script that can be read, so that its name must tell."""
-    from guard.shell.shells import SCRIPT_LIMIT, SHELLS, run_script
+    from guard.shell.shells import SCRIPT_LIMIT, run_script
     from guard.tools import model_of
 
     name = str(argv[0])
@@ -363,7 +377,7 @@ def _file(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str
         interpreter = first[0].rpartition("/")[2]
     walker.note(state, argv, f"script for {interpreter}")
     if interpreter in SHELLS:
-        return run_script(walker, state, path, argv, env, frozenset("".join(w.lstrip("-") for w in first[1:])))
+        return run_script(walker, state, path, argv, env, frozenset("".join(w.lstrip("-") for w in first[1:])), interpreter)
     if model_of(interpreter) is not None:
         return walker.script(state, path, argv, lambda: tool(walker, state, (interpreter, *first[1:], path, *argv[1:]), env))
     state.write(unknown("unknown-output", str(argv[0])))

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     Value = Text | Array
 
 # Variables that have a value in every shell which nobody can foresee.
-UNFORESEEN = frozenset(
-    "RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO BASHPID PPID BASH_COMMAND BASH_SUBSHELL".split()
-)
+UNFORESEEN = frozenset("RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO BASHPID PPID BASH_COMMAND BASH_SUBSHELL".split())
 
 
 class Stream:
@@ -53,6 +51,8 @@ class State:
         self.attributes: dict[str, str] = {}  # variable -> letters of `declare`: n (a reference), r, l, u
         self.positional: tuple[Text, ...] = ()
         self.zero: Text = "bash"
+        self.source: Text = ""  # the file that is being read, "" for a command's text
+        self.braces = True  # False in a shell that leaves {a,b} alone
         self.functions: dict[str, Command] = {}
         self.exported_functions: dict[str, Command] = {}  # what a bash that is started here inherits
         self.last: Text = ""  # the last word of the command before: $_
@@ -104,7 +104,7 @@ class State:
         """A new shell process that inherits the environment, the directory and the open files, on the same view."""
         other = State(self.view, self.cwd, environ)
         other.variables["PWD"] = self.variables.get("PWD") or self.cwd
-        other.zero, other.positional = argv0, positional
+        other.zero, other.positional, other.braces = argv0, positional, self.braces
         other.input = self.input
         other.captured, other.script = self.captured, self.script
         other.descriptors = dict(self.descriptors)

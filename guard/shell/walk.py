@@ -85,6 +85,7 @@ class Walker:
         self.depth = 0
         self.scripts: list[tuple[str, tuple[Text, ...]]] = []
         self.substituted: int | None = 0
+        self.dropped = False  # some state did not come to the end: what it did may stand all the same
         self._substitutions = 0
         self._parsed: dict[str, Parsed] = {}
         self._last: Cause | None = None
@@ -258,6 +259,7 @@ class Walker:
             if not failed or condition or current.flow or _negated(command):
                 continue
             if "ERR" in current.traps:
+                self.dropped = True
                 self.run_text(current.fork(), current.traps["ERR"])
             if "e" in current.options:
                 current.flow = "exit"
@@ -509,6 +511,7 @@ class Walker:
             start = [s.fork() for s in yes]
             last = doubtful > 2 or at + 1 == ROUNDS
             if last:
+                self.dropped = True
                 self.turn(node.body, [self.widened(s, node.body) for s in yes])
                 break
             live, leaving = self.turn(node.body, yes)
@@ -566,7 +569,10 @@ class Walker:
                     continue
                 at = int(line) if isinstance(line, str) and line.strip().isdigit() else 0
                 current.put("REPLY", line)
-                current.put(node.name, items[at - 1] if 0 < at <= len(items) else "" if isinstance(line, str) else _any_of(items, node.name))
+                current.put(
+                    node.name,
+                    items[at - 1] if 0 < at <= len(items) else "" if isinstance(line, str) else _any_of(items, node.name),
+                )
                 reading.append(current)
             if not reading:
                 break
@@ -617,6 +623,7 @@ class Walker:
         results = self.deeper(lambda: [self.ended(s) for s in self.run_text(child, text)])
         outputs = [without_final_newlines(join(*r.output)) for r in results]
         statuses = {r.status for r in results}
+        self.dropped |= len(results) > 1
         self.substituted = statuses.pop() if len(statuses) == 1 else None
         if not results:
             return ""
@@ -633,6 +640,7 @@ class Walker:
         child.captured = True
         child.input = state.input if direction == "<" else Stream(unknown("unknown-input", f">({text})"))
         results = self.deeper(lambda: [self.ended(s) for s in self.run_text(child, text)])
+        self.dropped |= len(results) > 1
         output = join(*results[-1].output) if len(results) == 1 else unknown("unknown-output", f"<({text})")
         state.view.apply(Effect(CREATE, At(path), content=encode(output) if direction == "<" else b""))
         return path
@@ -672,6 +680,7 @@ class Walker:
         try:
             states = run()
         except (OutOfBudget, Limit, words.TooMany):
+            self.dropped = True
             state.status = None
             states = [state]
         finally:

@@ -7,8 +7,7 @@ value nobody knows.
 from __future__ import annotations
 
 from guard import expressions as re
-from guard.shell.nodes import Arithmetic, Literal, Parameter, Part, Process, Substitution, Tilde, Word
-from guard.shell.scanner import Scanner, TooMany, Unparsable
+from guard.shell.nodes import Arithmetic, Literal, Parameter, Part, Process, Substitution, Tilde, TooMany, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ def here_document(body: str, quoted: bool) -> Word:
 
 
 def _word(raw: str, take: Callable[[_Parts], None]) -> Word:
+    from guard.shell.scanner import Unparsable
+
     parts = _Parts(raw)
     try:
         take(parts)
@@ -93,6 +94,8 @@ def _ansi(body: str) -> str:
 
 def split(text: str, separator: str) -> list[str]:
     """The text, split at the separators that stand in no quotes, expansion or parentheses."""
+    from guard.shell.scanner import Scanner, Unparsable
+
     scanner = Scanner(text)
     pieces: list[str] = []
     start = i = depth = 0
@@ -113,6 +116,8 @@ class _Parts:
     """The parts of a raw text, gathered from left to right."""
 
     def __init__(self, raw: str) -> None:
+        from guard.shell.scanner import Scanner
+
         self.scanner = Scanner(raw)
         self._parts: list[Part] = []
         self._text: list[str] = []  # the literal that is being read

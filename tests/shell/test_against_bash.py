@@ -300,6 +300,20 @@ t=$(mktemp); echo a.txt > $t; rm $(cat $t) $t
 t=$(mktemp -d) && cp a.txt $t && rm -rf $t
 cd $(mktemp -d) && rm -rf *
 setarch x86_64 rm a.txt
+mv a.txt q; mv q a.txt
+mv d q && mv q d
+cp a.txt q && rm a.txt && mv q a.txt
+cp a.txt q; rm a.txt; cp q a.txt
+cp -r d q; rm -rf d; cp -r q d
+mv a.txt q; mv b.txt a.txt
+mv a.txt b.txt q 2>/dev/null || mv a.txt e
+sh -c 'rm -f {a,b}.txt'
+printf 'D=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\ncd "$D/.."\nrm x\n' > d/deep/s.sh; bash d/deep/s.sh
+printf 'rm "$(dirname "$BASH_SOURCE")/x"\n' > d/s.sh; . d/s.sh
+PATH=/nope; rm a.txt
+PATH=/nope rm a.txt
+ln -s /bin/echo rm; PATH=$PWD:$PATH; rm a.txt
+GLOBIGNORE='a*'; rm *.txt
 echo cm0gYS50eHQK | base64 -d | sh
 eval "$(echo cm0gYS50eHQ= | base64 --decode)"
 echo txt.a | rev | xargs rm

@@ -33,8 +33,8 @@ def doubtful(analysis: Analysis) -> bool:
         "rm $RANDOM",
         "read x; rm $x",
         "rm -rf $(/usr/bin/uuidgen)/*",
-        "x=$(/usr/bin/hostname); cd \"$x\" && rm -rf *",
-        "$(/usr/bin/hostname) a.txt",
+        "x=$(/usr/bin/uptime); cd \"$x\" && rm -rf *",
+        "$(/usr/bin/uptime) a.txt",
         "for i in $(/usr/bin/date); do rm $i; done",
         "/usr/bin/date | xargs rm",
         "if",
@@ -56,7 +56,7 @@ def test_what_cannot_be_told_is_said(text: str, top: Path) -> None:
         "rm -f d/$RANDOM.o",
         "T=$(mktemp -d); rm -rf \"$T\"",
         "cd \"$(mktemp -d)\" && rm -rf *",
-        "cp a.txt /tmp/$(/usr/bin/hostname).txt",
+        "cp a.txt /tmp/$(/usr/bin/uptime).txt",
     ],
 )
 def test_a_hole_reaches_only_what_the_known_text_lets_it(text: str, top: Path) -> None:
