@@ -8,11 +8,14 @@ from guard.effects import DELETE, LINK, MOVE, OVERWRITE, TRUNCATE, Analysis, At,
 from guard.overlay import View
 from guard.shell.nodes import TooMany
 from guard.shell.state import State
+from guard.shell.text import command_line
 from guard.shell.walk import Limit, Walker
 from guard.world import OutOfBudget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from guard.world import World
 
 UNDOING = frozenset((DELETE, MOVE, OVERWRITE, TRUNCATE, LINK))
@@ -32,6 +35,20 @@ def analyse(text: str, cwd: str, world: World) -> Analysis:
 
     Never raises: what could not be done within the limits is an Unknown with the limit's code and no reach.
     """
+    return _analysed(text, cwd, world, lambda walker, state: walker.run_process(state, text))
+
+
+def analyse_call(argv: tuple[str, ...], cwd: str, world: World) -> Analysis:
+    """What an argument vector would do as a process of its own in the physical directory `cwd`, whatever its input is.
+
+    Never raises, as analyse().
+    """
+    from guard.shell.simple import external
+
+    return _analysed(command_line(argv), cwd, world, lambda walker, state: external(walker, state, argv, state.exports()))
+
+
+def _analysed(text: str, cwd: str, world: World, run: Callable[[Walker, State], list[State]]) -> Analysis:
     walker = Walker(world)
     status: int | None = None
     recursion = sys.getrecursionlimit()
@@ -41,7 +58,7 @@ def analyse(text: str, cwd: str, world: World) -> Analysis:
         state.captured = False
         logical = world.environ.get("PWD", "")
         state.variables["PWD"] = logical if logical.startswith("/") and state.view.through(logical) == cwd else cwd
-        results = walker.run_process(state, text)
+        results = run(walker, state)
         if not walker.dropped:
             walker.effects = [effect for effect in walker.effects if not undone(effect, results)]
         statuses = {result.status for result in results}

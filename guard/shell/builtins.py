@@ -276,6 +276,9 @@ def _set(walker: Walker, state: State, argv: Argv) -> None:
         if word[1:].endswith("o") and words:
             name = str(words.pop(0))
             names.add(LONG_OPTIONS.get(name, name))
+        traced = state.get("PS4")
+        if "x" in names and word[0] == "-" and isinstance(traced, str) and ("$(" in traced or "`" in traced):
+            walker.substitute(state, f'printf %s "{traced}"')
         if "n" in names and word[0] == "-":
             state.flow = "exit"  # what follows is read, not run
         state.options = state.options | names if word[0] == "-" else state.options - names
@@ -402,8 +405,8 @@ def _after_first(text: Text, separators: str) -> Text:
     return ""
 
 
-def _mapfile(walker: Walker, state: State, argv: Argv) -> None:
-    keep, name, delimiter = True, "MAPFILE", "\n"
+def _mapfile(walker: Walker, state: State, argv: Argv) -> list[State] | None:
+    keep, name, delimiter, callback = True, "MAPFILE", "\n", ""
     stream = state.input
     words = list(argv[1:])
     while words and isinstance(words[0], str) and words[0].startswith("-"):
@@ -415,6 +418,7 @@ def _mapfile(walker: Walker, state: State, argv: Argv) -> None:
                 value = word[at + 1 :] or (str(words.pop(0)) if words else "")
                 delimiter = (value[:1] or "\0") if letter == "d" else delimiter
                 stream = state.inputs.get(value, Stream(None)) if letter == "u" and value != "0" else stream
+                callback = value if letter == "C" else callback
                 break
     if words and isinstance(words[-1], str):
         name = words[-1]
@@ -424,6 +428,7 @@ def _mapfile(walker: Walker, state: State, argv: Argv) -> None:
         parts.pop()
     state.put(name, {str(at): join(part, delimiter) if keep else part for at, part in enumerate(parts)})
     state.status = 0
+    return walker.run_text(state, callback) if callback and parts else None
 
 
 # --- control
@@ -543,6 +548,15 @@ def _command(walker: Walker, state: State, argv: Argv) -> list[State] | None:
     return external(walker, state, tuple(words), state.exports())
 
 
+def _hash(walker: Walker, state: State, argv: Argv) -> None:
+    """hash -p PATH NAME: the name means that program from now on."""
+    state.status = 0
+    if len(argv) == 4 and argv[1] == "-p" and isinstance(argv[2], str) and isinstance(argv[3], str):
+        state.hashed = {**state.hashed, argv[3]: argv[2]}
+    elif "-r" in argv:
+        state.hashed = {}
+
+
 def _which(walker: Walker, state: State, argv: Argv) -> None:
     """type, hash, command -v: whether a name means something. The environment's PATH is searched."""
     names = [w for w in argv[1:] if not (isinstance(w, str) and w.startswith("-"))]
@@ -644,7 +658,7 @@ BUILTINS: dict[str, Builtin] = {
     "set": _set, "shopt": _shopt, "shift": _shift, "let": _let, "read": _read, "mapfile": _mapfile, "readarray": _mapfile,
     "getopts": _getopts, "eval": _eval, "source": _source, ".": _source, "exec": _exec, "exit": _leave("exit"), "logout": _leave("exit"),
     "return": _leave("return"), "break": _loop_control("break"), "continue": _loop_control("continue"),
-    "command": _command, "builtin": _builtin, "type": _which, "hash": _status(0), "trap": _trap, "alias": _alias, "unalias": _unalias,
+    "command": _command, "builtin": _builtin, "type": _which, "hash": _hash, "trap": _trap, "alias": _alias, "unalias": _unalias,
     "wait": _wait, "kill": _kill, "jobs": _status(0), "bg": _status(None), "fg": _status(None), "disown": _status(0),
     "umask": _status(0), "ulimit": _status(0), "times": _status(0), "bind": _status(0), "complete": _status(0), "compgen": _status(None),
     "compopt": _status(0), "history": _status(0), "fc": _status(None), "enable": _status(0), "help": _status(0), "caller": _status(0),

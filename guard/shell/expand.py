@@ -75,7 +75,10 @@ class Expander:
     def fields(self, word: Word) -> list[Text]:
         """All expansions of a command's word: braces, parameters and the like, splitting, globs, quotes."""
         if self.state.braces and "{" in word.raw and ("," in word.raw or ".." in word.raw):
-            raws = words.braces(word.raw)
+            try:
+                raws = words.braces(word.raw)
+            except words.TooMany:
+                return [unknown("unknown-name", word.raw[:80])]
             if raws != [word.raw]:
                 return [field for raw in raws for field in self._fields(words.word(raw))]
         return self._fields(word)

@@ -66,11 +66,12 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: 
         found_sink = _sink(walker, state, operator, redirect.fd, target)
         if found_sink is None:
             continue
-        standard = redirect.fd in ("", "1") and operator != "<>"
+        # <> opens standard input unless a number says otherwise; what is written there stands over the old beginning.
+        standard = redirect.fd == "1" if operator == "<>" else redirect.fd in ("", "1")
         if not standard or keep:
             _other(walker, state, found_sink, cause, keep)
             if keep and isinstance(found_sink.target, At):
-                state.descriptors[redirect.fd.strip("{}") or "1"] = found_sink.target.path
+                _name(state, redirect.fd, found_sink)
         if standard:
             if sink is not None:
                 _finish(walker, state, sink, "", cause)
@@ -99,6 +100,16 @@ def closed(walker: Walker, files: Opened, state: State, run: Callable[[State], l
             current.output, current.captured = before_output, before_captured
             _finish(walker, current, files.sink, written, Cause(files.shown, str(current.cwd)))
     return states
+
+
+def _name(state: State, fd: str, sink: Sink) -> None:
+    """Notes where a descriptor that stays open leads; {name} gets a number of its own."""
+    assert isinstance(sink.target, At)
+    if fd.startswith("{"):
+        number = str(10 + len(state.inputs) + len(state.descriptors))
+        state.put(fd.strip("{}"), number)
+        fd = number
+    state.descriptors[fd or "1"] = ("=" if sink.operator == "<>" else "") + sink.target.path
 
 
 def _read_from(state: State, fd: str, found: Stream, standard: Stream | None, inputs: dict[str, Stream]) -> Stream | None:
@@ -135,7 +146,8 @@ def _sink(walker: Walker, state: State, operator: str, fd: str, target: Text) ->
     if operator == ">&" and isinstance(target, str) and (target.rstrip("-").isdigit() or target == "-"):
         number = target.rstrip("-")
         if number in state.descriptors:
-            return Sink(At(state.descriptors[number]), True, True, operator)
+            kept = state.descriptors[number]
+            return Sink(At(kept.removeprefix("=")), True, True, "<>" if kept.startswith("=") else operator)
         return Sink(None) if standard and number != "1" else None
     if isinstance(target, Pattern):
         from guard.tools.call import Call
@@ -187,7 +199,10 @@ def _finish(walker: Walker, state: State, sink: Sink, written: Text, cause: Caus
         if written != "":
             old = state.view.read(target.path) if isinstance(target, At) else None
             whole = old + content if old is not None and content is not None else None
-            walker.record(Effect(EDIT if sink.existed else CREATE, target, content=whole), state, cause)
+            if sink.operator == "<>":
+                whole = content + old[len(content) :] if old is not None and content is not None else None
+            action = CREATE if not sink.existed else OVERWRITE if sink.operator == "<>" and whole is None else EDIT
+            walker.record(Effect(action, target, content=whole), state, cause)
     elif not sink.existed:
         walker.record(Effect(CREATE, target, content=content), state, cause)
     elif written == "":

@@ -181,7 +181,12 @@ def external(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[
     name = argv[0]
     if isinstance(name, Pattern):
         return _unknown_command(walker, state, argv)
+    if name in state.hashed:
+        name = state.hashed[name]
+        argv = (name, *argv[1:])
     base = name.rpartition("/")[2]
+    if base.startswith(("ld-linux", "ld-musl")):
+        base = "ld.so"
     if "/" not in name and env.get("PATH") != walker.world.environ.get("PATH"):
         if not _installed(state, name, env):
             walker.note(state, argv, "not found on PATH")

@@ -57,6 +57,7 @@ class State:
         self.exported_functions: dict[str, Command] = {}  # what a bash that is started here inherits
         self.last: Text = ""  # the last word of the command before: $_
         self.aliases: dict[str, str] = {}
+        self.hashed: dict[str, str] = {}  # programs that `hash -p` has named
         self.options: frozenset[str] = frozenset()  # letters of `set`, names of `set -o` and `shopt`
         self.directories: tuple[Text, ...] = ()  # below the top of the stack of pushd
         self.traps: dict[str, Text] = {}

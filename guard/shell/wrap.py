@@ -65,7 +65,8 @@ PLAIN: dict[str, Plain] = {
 
 
 def _plain(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
-    row = PLAIN[str(argv[0]).rpartition("/")[2]]
+    base = str(argv[0]).rpartition("/")[2]
+    row = PLAIN["ld.so" if base.startswith("ld-") else base]
     rest = list(argv[1:])
     long = row.long.split()
     if row.word:

@@ -62,6 +62,9 @@ def mktemp(call: Call) -> Analysis:
     end = place + 3
     start = len(template[:end].rstrip("X"))
     suffix = join(template[end:], options.value("suffix") or "")
+    parent = directory if directory is not None else template.rpartition("/")[0] or ("/" if template.startswith("/") else ".")
+    if isinstance(parent, str) and not call.is_dir(parent):
+        return analysis(status=1)
     for number in range(10_000):
         name = join(template[:start], f"{number:X>{end - start}}", suffix)
         path = name if directory is None else join(directory, "/", name)

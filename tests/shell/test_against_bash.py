@@ -300,6 +300,20 @@ t=$(mktemp); echo a.txt > $t; rm $(cat $t) $t
 t=$(mktemp -d) && cp a.txt $t && rm -rf $t
 cd $(mktemp -d) && rm -rf *
 setarch x86_64 rm a.txt
+exec 3<> a.txt; echo zz >&3
+exec {fd}<> a.txt; echo zz >&$fd
+exec {fd}> a.txt; echo zz >&$fd
+echo zz 1<> a.txt
+: <> a.txt
+T=$(mktemp -d nope/XXXX); cd $T; rm *
+T=$(mktemp -p nope); rm -f "$T"a.txt
+T=$(mktemp -d nope/XXXX) || exit; rm *
+echo {a..z}{a..z}{a..z} > /dev/null; rm a.txt
+mapfile -C 'rm -f a.txt;:' -c 1 x <<< b
+PS4='$(rm -f a.txt)'; set -x; true
+hash -p /bin/rm zap; zap a.txt
+hash -p /bin/echo rm; rm a.txt
+/lib64/ld-linux-x86-64.so.2 /bin/rm a.txt
 mv a.txt q; mv q a.txt
 mv d q && mv q d
 cp a.txt q && rm a.txt && mv q a.txt
