@@ -115,10 +115,11 @@ OPEN_SHELL = "open_shell"  # an interactive shell starts that nobody sees
 
 
 class Cause(NamedTuple):
-    """The simple command that an effect comes from, as run, and where."""
+    """The simple command that an effect comes from, as run, and where; `unset` names variables in it that have no value."""
 
     command: str
     cwd: str
+    unset: tuple[str, ...] = ()
 
 
 class Effect(NamedTuple):

@@ -64,12 +64,12 @@ def decode(event: dict[str, Any]) -> Decision:
         raise ValueError(f"not a decision: {error}") from error
 
 
-def _cause(cause: Cause | None) -> list[str] | None:
-    return None if cause is None else list(cause)
+def _cause(cause: Cause | None) -> list[Any] | None:
+    return None if cause is None else [cause.command, cause.cwd, *cause.unset]
 
 
-def _caused(row: list[str] | None) -> Cause | None:
-    return None if row is None else Cause(*row)
+def _caused(row: list[Any] | None) -> Cause | None:
+    return None if row is None else Cause(row[0], row[1], tuple(row[2:]))
 
 
 def _reason(reason: Reason) -> list[Any]:

@@ -90,6 +90,7 @@ def render(verdict: Verdict, request: Request, audience: str = "agent", colour: 
     cwd = directory(request.cwd)
     lines = [_opening(verdict, colour) + _headline(verdict, request, cwd)]
     lines += _list(verdict, cwd)
+    lines += _unset(verdict)
     lines.append(f"{_rule(verdict)} Nothing was run." if person or verdict.decision != ASK else _rule(verdict))
     lines += _why(verdict, cwd) if person else []
     lines += [f"Instead: {instead or _advice(verdict)}"] if instead or _advice(verdict) else []
@@ -203,6 +204,13 @@ def _rule(verdict: Verdict) -> str:
         return UNKNOWNS.get(code, UNKNOWNS["parser"]).repair
     may = LOSSES[victims[0].code].may
     return f"{'It' if verdict.total == 1 else 'They'} {may}."
+
+
+def _unset(verdict: Verdict) -> list[str]:
+    """What the command owes its reach to, where that is a variable without a value."""
+    cause = next((victim.cause for victim in _concerned(verdict) if victim.cause is not None), None)
+    names = cause.unset if cause is not None else ()
+    return [f"{' and '.join(visible(name) for name in names[:3])} {'has' if len(names) == 1 else 'have'} no value here."] if names else []
 
 
 def _advice(verdict: Verdict) -> str:

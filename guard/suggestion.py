@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 
+from guard import expressions as re
 from guard.paths import below
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ _ACTIONS = {"-delete", "-exec", "-execdir", "-ok", "-okdir"}
 def suggestion(verdict: Verdict, request: Request, allows: Callable[[str], bool]) -> str | None:
     """What to run instead, as a command that `allows` has said yes to; None where nothing fits."""
     victims = [victim for victim in verdict.victims if victim.decision == verdict.decision]
-    if not victims or verdict.total > len(victims):
+    if not victims or (verdict.total > len(victims) and not (victims[0].cause and victims[0].cause.unset)):
         return None
     tried = 0
     for proposal in _proposals(victims, request):
@@ -47,6 +47,8 @@ def _proposals(victims: list[Victim], request: Request) -> Iterator[str]:
     part, cwd = (cause.command, cause.cwd) if cause is not None else (request.command, request.cwd)
     if not (cwd + request.cwd).isprintable():
         return
+    if cause is not None and cause.unset:
+        yield _insisting(request.command, cause.unset)
     yield from _appending(victims, request)
     if simple(request.command) and cwd == request.cwd:
         part = request.command
@@ -56,6 +58,15 @@ def _proposals(victims: list[Victim], request: Request) -> Iterator[str]:
     paths = [victim.path for victim in victims]
     for changed in _changed(words, paths, os.path.realpath(cwd)):
         yield request.command.replace(part, " ".join(changed))
+
+
+def _insisting(command: str, unset: tuple[str, ...]) -> str:
+    """The command with its empty variables as ${NAME:?}, so that it ends where one has no value."""
+    for name in unset:
+        command = "".join(
+            f"${{{name}:?}}" if at % 2 else piece for at, piece in enumerate(re.split(rf"(\$(?:{name}\b|\{{{name}\}}))", command))
+        )
+    return command
 
 
 def _split(command: str) -> list[str]:

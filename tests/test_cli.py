@@ -52,6 +52,21 @@ def test_deny_is_status_1_with_the_reason_on_standard_error(project: Path) -> No
     assert (project / "specs/a.md").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        ("rm -rf ./$OUT/specs", b"Instead: rm -rf ./${OUT:?}/specs"),
+        ('rm -rf "${OUT}"/*', b'Instead: rm -rf "${OUT:?}"/*'),
+    ],
+)
+def test_a_variable_without_a_value_is_named_and_insisted_on(project: Path, command: str, instead: bytes) -> None:
+    run = guard(project, "check", "--", command)
+    assert run.returncode == 1
+    assert b"\nOUT has no value here.\n" in run.stderr
+    assert instead in run.stderr
+    assert guard(project, "check", "--", instead.decode().removeprefix("Instead: ")).returncode == 0
+
+
 ASKED = 'read -r name; rm -rf "$name"'
 
 

@@ -67,6 +67,7 @@ class Expander:
         self, state: State, substitute: Callable[[State, str], Text], process: Callable[[State, str, str], Text]
     ) -> None:
         self.state = state
+        self.unset: dict[str, None] = {}  # names that had no value where one was wanted
         self._substitute = substitute
         self._process = process
 
@@ -339,6 +340,7 @@ class Expander:
         if value is None:
             if "u" in self.state.options and part.name not in ("@", "*", "!"):
                 raise Failed
+            self.unset[part.name] = None
             value = ""
         yield Fragment(self._operate(part, value, what), part.quoted, not part.quoted)
 

@@ -58,7 +58,7 @@ def simple(walker: Walker, node: Simple, state: State) -> list[State]:
         state.flow = "exit" if failed.fatal else ""
         return [state]
     name = argv[0]
-    state.last = argv[-1]
+    state.last, state.unset = argv[-1], tuple(expander.unset)
 
     def run(inner: State) -> list[State]:
         if isinstance(name, str) and name in inner.functions:

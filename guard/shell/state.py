@@ -56,6 +56,7 @@ class State:
         self.functions: dict[str, Command] = {}
         self.exported_functions: dict[str, Command] = {}  # what a bash that is started here inherits
         self.last: Text = ""  # the last word of the command before: $_
+        self.unset: tuple[str, ...] = ()  # variables without a value in the words of the command
         self.aliases: dict[str, str] = {}
         self.hashed: dict[str, str] = {}  # programs that `hash -p` has named
         self.options: frozenset[str] = frozenset()  # letters of `set`, names of `set -o` and `shopt`

@@ -94,7 +94,7 @@ class Walker:
 
     def note(self, state: State, argv: tuple[Text, ...], remark: str = "") -> Cause:
         """Adds a line to the trace; gives the cause for the effects of this command."""
-        cause = Cause(command_line(argv), str(state.cwd))
+        cause = Cause(command_line(argv), str(state.cwd), state.unset)
         if len(self.trace) < STEPS:
             self.trace.append(Step(cause.cwd, cause.command, remark))
         return cause
