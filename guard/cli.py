@@ -11,7 +11,7 @@ from guard.errors import USAGE, GuardError
 
 INTERRUPTED = 130
 # The order of `guard --help`; a command that is not named here shows with `guard help --all` only.
-EVERYDAY = ("demo", "list", "check", "explain", "help")
+EVERYDAY = ("demo", "list", "check", "explain", "snapshot", "verify", "diff", "restore", "vault", "exec", "env", "shims", "help")
 
 
 class _Commands(click.Group):
@@ -75,9 +75,185 @@ def list_(builtin: bool, cwd: str | None, files: bool, as_json: bool) -> int:
     return command.builtin() if builtin else command.run(cwd, as_json, files)
 
 
+@commands.command("exec", context_settings={"allow_interspersed_args": False})
+@click.argument("argv", metavar="[--] CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_(argv: tuple[str, ...]) -> int:
+    """Run one command guarded.
+
+    Tools that lose files are judged before they run, wherever in the command they are called by name: in scripts, makefiles,
+    hooks. Exit status: the command's own; 126 refused or not executable, 127 not found, 125 guard failed, 70 no place for
+    guard's state.
+    """
+    from guard.commands import exec as command
+
+    return command.run(argv)
+
+
+@commands.command()
+@click.argument("shell", metavar="[SHELL]", required=False)
+def env(shell: str | None) -> int:
+    """Print what makes a shell guarded: eval "$(guard env)", or guard env fish | source.
+
+    SHELL is bash, zsh, fish, dash or ksh; without it, the shell that calls.
+    """
+    from guard.commands import env as command
+
+    return command.run(shell)
+
+
+@commands.group()
+def shims() -> None:
+    """Install, remove and show the scripts that stand before the tools on PATH."""
+
+
+_WIDE = click.option("--wide", is_flag=True, help="The set of guard exec and guard env, with sed, tar, install, ...")
+
+
+@shims.command("install")
+@_WIDE
+def shims_install(wide: bool) -> int:
+    """Install the shims, or renew them."""
+    from guard.commands import shims as command
+
+    return command.install("wide" if wide else "default")
+
+
+@shims.command("uninstall")
+@click.option("--purge", is_flag=True, help="Remove the directories, too; what has their paths written down fails then.")
+def shims_uninstall(purge: bool) -> int:
+    """Stop guarding: what stays under each name runs the real tool."""
+    from guard.commands import shims as command
+
+    return command.uninstall(purge)
+
+
+@shims.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def shims_list(as_json: bool) -> int:
+    """Show the shims, their state and the tools that they stand before."""
+    from guard.commands import shims as command
+
+    return command.show(as_json)
+
+
+@shims.command("path")
+@_WIDE
+def shims_path(wide: bool) -> int:
+    """Print the directory that has to be first on PATH."""
+    from guard.commands import shims as command
+
+    return command.path("wide" if wide else "default")
+
+
+_CWD = click.option("--cwd", metavar="DIR", help="Work as if called in this directory.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_FROM = click.option("--from", "source", metavar="SNAPSHOT", help="Another snapshot than the last one.")
+
+
+@commands.command()
+@_CWD
+@_JSON
+def snapshot(cwd: str | None, as_json: bool) -> int:
+    """Take copies of the protected files.
+
+    Ignored by git or not. Exit status: 0; 74 where they cannot be kept.
+    """
+    from guard.commands import snapshot as command
+
+    return command.run(cwd, as_json)
+
+
+@commands.command()
+@_CWD
+@_FROM
+@_JSON
+def verify(cwd: str | None, source: str | None, as_json: bool) -> int:
+    """Say what happened to the protected files since the last snapshot.
+
+    Exit status: 0 nothing that the policy forbids, 1 a violation, 64 there is no snapshot.
+    """
+    from guard.commands import verify as command
+
+    return command.run(cwd, as_json, source)
+
+
+@commands.command()
+@_CWD
+@_FROM
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+def diff(cwd: str | None, source: str | None, paths: tuple[str, ...]) -> int:
+    """Show what changed in the protected files since the last snapshot."""
+    from guard.commands import diff as command
+
+    return command.run(paths, source, cwd)
+
+
+@commands.command()
+@click.option("--all", "everything", is_flag=True, help="Restore whatever was lost.")
+@_FROM
+@click.option("--list", "listing", is_flag=True, help="List the snapshots, or those that have PATH.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be restored.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@_CWD
+@_JSON
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+def restore(
+    everything: bool,
+    source: str | None,
+    listing: bool,
+    dry_run: bool,
+    yes: bool,
+    cwd: str | None,
+    as_json: bool,
+    paths: tuple[str, ...],
+) -> int:
+    """Bring protected files back.
+
+    What stands in the way is kept in the vault first. Exit status: 0 restored, 1 not all of it, 3 a person has to say.
+    """
+    from guard.commands import restore as command
+
+    if listing:
+        return command.listing(paths, cwd, as_json)
+    return command.run(paths, everything, source, dry_run, yes, cwd, as_json)
+
+
+@commands.group()
+def vault() -> None:
+    """Look after the copies of the protected files."""
+
+
+@vault.command("gc")
+@_CWD
+def vault_gc(cwd: str | None) -> int:
+    """Remove old snapshots, and contents that no other one has."""
+    from guard.commands import vault as command
+
+    return command.gc(cwd)
+
+
+@vault.command("check")
+@_CWD
+@_JSON
+def vault_check(cwd: str | None, as_json: bool) -> int:
+    """Read every copy and compare it with its digest. Exit status: 0 all good, 1 damaged."""
+    from guard.commands import vault as command
+
+    return command.check(cwd, as_json)
+
+
+@vault.command("path")
+@_CWD
+def vault_path(cwd: str | None) -> int:
+    """Print the directory of this project's vault."""
+    from guard.commands import vault as command
+
+    return command.path(cwd)
+
+
 @commands.command()
 def demo() -> int:
-    """Show verdicts on a dozen commands in a temporary project; nothing of it is run."""
+    """Show verdicts on a dozen commands in a temporary project, and shims at work in it."""
     from guard.commands import demo as command
 
     return command.run()

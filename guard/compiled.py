@@ -19,17 +19,18 @@ field is \\0 alone. Patterns hold no escape. A file without the last line, or of
 from __future__ import annotations
 
 import os
-import re
 import time
 import zlib
 
 from guard import __version__
+from guard import expressions as re
 from guard.matching import PRESENT, RANK, Matcher, Rule, RuleList
 from guard.policy import Except, Root, Source
+from guard.roots import POLICIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 HEADER = f"guard-policy 1 {__version__}"
 END = "end"
@@ -58,15 +59,10 @@ def load(data: bytes | None) -> list[Root] | None:
         return None
 
 
-def fresh(root: Root, sources: Sequence[Source]) -> bool:
-    """Was the root made from just these files, as they are now?"""
-    return root.sources == tuple(sources)
-
-
 def path_for(state: str, root: str) -> str:
     """Where the compiled policy of one root stands in the state directory."""
     raw = os.fsencode(root)
-    return f"{state}/policy/{zlib.crc32(raw):08x}{zlib.crc32(raw[::-1]):08x}"
+    return f"{state}/{POLICIES}/{zlib.crc32(raw):08x}{zlib.crc32(raw[::-1]):08x}"
 
 
 def store(path: str, roots: Iterable[Root]) -> bool:
@@ -96,17 +92,17 @@ def settled(sources: Iterable[Source], now: int | None = None) -> bool:
 
 def case_patterns(root: Root) -> list[str]:
     """The shell patterns of a root: whatever path it protects, one of them matches."""
-    prefix = "" if root.path == "/" else _shell(root.path, root.fold, plain=True)
+    prefix = "" if root.path == "/" else shell_pattern(root.path, root.fold, plain=True)
     found: dict[str, None] = {}
     for rules in root.lists:
         for matcher in rules.matchers if rules.name in RANK else ():
             if matcher.include:
                 glob = matcher.rule.glob
                 body = ("/" if "/" in glob[:-1] else "/*") + glob.strip("/")
-                pattern = prefix + _shell(body, root.fold)
+                pattern = prefix + shell_pattern(body, root.fold)
                 found |= {pattern: None} if rules.name == PRESENT else {pattern: None, pattern + "/*": None}
     for target, _ in root.aliases:
-        pattern = _shell(target, root.fold, plain=True)
+        pattern = shell_pattern(target, root.fold, plain=True)
         found |= {pattern: None, pattern + "/*": None}
     return list(found)
 
@@ -124,7 +120,7 @@ def names(root: Root) -> list[str]:
     return [*found, *(target for target, _ in root.aliases)]
 
 
-def _shell(text: str, fold: bool, plain: bool = False) -> str:
+def shell_pattern(text: str, fold: bool, plain: bool = False) -> str:
     """A shell pattern, in ASCII and without any quoting, that matches at least what a glob (or a plain text) matches."""
     if not plain:
         text = re.sub(r"/\*\*(?=/|$)/?", "*", text)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import json
 import os
 import stat
 import zlib
 
 from guard.encoding import decode, encode
-from guard.redact import redactor
+from guard.json_text import dumps
+from guard.redact import redactor, suspicious
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,20 +81,25 @@ def _open(path: str, flags: int) -> int:
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", path)
+        raise OSError(f"{path} is no regular file")
     return fd
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    if len(json.dumps(event)) > LINE_LIMIT:
+    body = dumps(event)
+    if len(body) > LINE_LIMIT:
         event = {key: value for key, value in event.items() if key not in _LONG}
         event |= {"command": str(event.get("command", ""))[:_COMMAND_LIMIT], "cut": True}
-    body = json.dumps(_clean(event, redactor()), separators=(",", ":"))
+        body = dumps(event)
+    if suspicious(body):
+        body = dumps(_clean(event, redactor()))
     rest = "," + body[1:] if body != "{}" else "}"
     return f'{_HEAD}{zlib.crc32(body.encode()):08x}"{rest}\n'.encode()
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
+    import json
+
     try:
         text = line.decode("ascii").rstrip("\n")
         rest = text[len(_HEAD) + 9 :]
@@ -111,6 +114,8 @@ def _event(line: bytes) -> dict[str, Any] | None:
 
 def _rotate(path: str) -> None:
     """Makes room: one process moves the full file aside, the others find it small again."""
+    import fcntl
+
     lock = _open(f"{path}.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,12 +10,14 @@ import sys
 def main() -> int:
     """Runs the command line of this process and gives its exit status."""
     arguments = sys.argv[1:]
-    if arguments[:1] == ["check"] and arguments[1:2] != ["--help"]:
-        # A check is over before there is garbage worth collecting, and taking the interpreter apart costs as much as a parse.
+    if arguments[:1] in (["check"], ["shim"]) and arguments[1:2] != ["--help"]:
+        # A judgement is over before there is garbage worth collecting; taking the interpreter apart costs as much as a parse.
         gc.disable()
-        from guard.hot import check
-
-        os._exit(check.main(arguments[1:]))
+        if arguments[0] == "shim":
+            from guard.hot import shim as hot
+        else:
+            from guard.hot import check as hot  # type: ignore[no-redef]
+        os._exit(hot.main(arguments[1:]))
     from guard import cli
 
     return cli.main(arguments)

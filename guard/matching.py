@@ -7,7 +7,7 @@ directory above it.
 
 from __future__ import annotations
 
-import re
+from guard import expressions as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

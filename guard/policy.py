@@ -11,6 +11,7 @@ from guard.root import Except, Root, Source
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from os import stat_result
     from typing import Protocol
 
     from guard.world import World
@@ -111,17 +112,36 @@ class Policy:
 
         Of what is to be present, the path itself, be it a directory; else a directory only where it cannot be read.
         """
-        done: list[str] = []
-        for start in sorted(self._starts(top)):
-            if not any(below(start, before) for before in done):
-                done.append(start)
-                yield from self._walk(start, tree)
+        for start in self._tops(top):
+            yield from self._walk(start, tree)
 
     def worktree(self, path: str) -> str | None:
         """The main worktree, when a path is the root of a linked worktree that is known here."""
         return next((root.main for root in self._at(path) if root.main), None)
 
+    def visit(self, top: str, tree: World) -> Iterator[tuple[str, str, stat_result]]:
+        """Every protected path that exists at or below `top`, directories too, and every directory looked into on the way.
+
+        Gives path, level ("" for what is not protected) and what lstat says, parents first.
+        """
+        for start in self._tops(top):
+            for path, level, found, _ in self._visit(start, tree):
+                yield path, level, found
+
+    def _tops(self, top: str) -> Iterator[str]:
+        done: list[str] = []
+        for start in sorted(self._starts(top)):
+            if not any(below(start, before) for before in done):
+                done.append(start)
+                yield start
+
     def _walk(self, top: str, tree: World) -> Iterator[tuple[str, str]]:
+        for path, level, found, readable in self._visit(top, tree):
+            if level and (level == PRESENT or not readable or not stat.S_ISDIR(found.st_mode)):
+                yield path, level
+
+    def _visit(self, top: str, tree: World) -> Iterator[tuple[str, str, stat_result, bool]]:
+        """What visit() gives, and whether a directory could be listed that had to be."""
         todo = [(top, list(self._places(top)))]
         while todo:
             path, places = todo.pop()
@@ -130,13 +150,10 @@ class Policy:
                 continue
             directory = stat.S_ISDIR(found.st_mode)
             rule = _strongest(places, directory) or (_strongest(places, True) if stat.S_ISLNK(found.st_mode) else None)
-            if rule and (rule.level == PRESENT or not directory):
-                yield path, rule.level
-            if not directory or not self._inside(path, places):
-                continue
-            names = tree.listdir(path)
-            if names is None and rule and rule.level != PRESENT:
-                yield path, rule.level
+            inside = directory and self._inside(path, places)
+            names = tree.listdir(path) if inside else ()
+            if rule or inside:
+                yield path, rule.level if rule else "", found, names is not None
             for entry in reversed(names or ()):
                 below_it = child(path, entry)
                 todo.append((below_it, self._places_below(places, below_it, entry)))

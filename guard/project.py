@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from guard import compiled, roots
+from guard import roots
 from guard.builtin_rules import lists as builtin_lists
 from guard.matching import LOCK, PATH, Matcher, Rule, RuleList, literals
 from guard.paths import child, name, parent, physical, physical_parent
@@ -12,12 +12,13 @@ from guard.policy import Policy, Root, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from guard.world import World
 
 SYSTEM = "/etc/guard"  # the administrator's configuration
 RUNTIME = "/usr/local/lib/guard"  # what `guard install --system` puts down
+TEMPORARY = ("/tmp", "/var/tmp")  # what stands below is scratch
 OWN = "guard"  # the name of the guard directory in a base directory
 
 _KINDS = {"STATE": ".local/state", "CONFIG": ".config", "DATA": ".local/share"}
@@ -62,11 +63,22 @@ def load(cwd: str, environ: Mapping[str, str], tree: World) -> Policy:
     here = physical(tree, cwd)
     found = roots.enclosing(here, finder.home, tree)
     finder.outside = not found
-    finder.known |= dict.fromkeys(found or roots.clones(here, finder.temporary, tree))
-    mains = [main for root in found if (main := roots.main_worktree(root, tree))]
-    finder.known |= dict.fromkeys(mains)
+    finder.know(found or roots.clones(here, finder.temporary, tree))
     policy = Policy(_own_roots(environ, tree), finder)
     policy.rule(child(here, roots.CONFIG))
+    return policy
+
+
+def registered(environ: Mapping[str, str], tree: World, more: Iterable[str] = (), whole: bool = True) -> Policy:
+    """The policy wherever a command runs: that of the registered roots, of `more`, and of whatever has a guard.toml.
+
+    With `whole` every registered root is loaded now, else when a path makes it matter.
+    """
+    finder = _Finder(environ, tree)
+    finder.know((*finder.known, *more))
+    policy = Policy(_own_roots(environ, tree), finder)
+    for root in list(finder.known) if whole else ():
+        policy.rule(child(root, roots.CONFIG))
     return policy
 
 
@@ -109,10 +121,18 @@ class _Finder:
         self._state = state_dir(environ)
         home = environ.get("HOME", "")
         self.home = physical(tree, home) if home.startswith("/") else ""
-        self.temporary = {physical(tree, path) for path in ("/tmp", "/var/tmp", environ.get("TMPDIR", "")) if path.startswith("/")}
+        self.temporary = {
+            physical(tree, path) for path in (*TEMPORARY, environ.get("TMPDIR", "")) if path.startswith("/")
+        }
         self.known: dict[str, None] = dict.fromkeys(roots.registered(self._state, tree))
         self._nested: set[str] = set()
         self.outside = False  # started outside any project
+
+    def know(self, found: Iterable[str]) -> None:
+        """Adds roots, and the main worktrees of those that are linked ones."""
+        found = list(found)
+        self.known |= dict.fromkeys(found)
+        self.known |= dict.fromkeys(main for root in found if (main := roots.main_worktree(root, self._tree)))
 
     def at(self, directory: str) -> tuple[Root, ...]:
         known = directory in self.known or self._tree.lstat(child(directory, roots.CONFIG)) is not None
@@ -139,7 +159,7 @@ class _Finder:
         main = roots.main_worktree(root, tree) or ""
         found = sources(root, main, environ, tree)
         stored = _stored(self._state, root, tree)
-        if stored is not None and compiled.fresh(stored, found):
+        if stored is not None and stored.sources == found:
             return stored
         fold = roots.folds(root, tree)
         if not any(_says(source, tree) for source in found):
@@ -150,7 +170,7 @@ class _Finder:
         from guard.errors import GuardError
 
         try:
-            from guard import config
+            from guard import compiled, config
 
             made = config.compile_root(root, list(files(root, main, self._environ, self._tree)), self._tree, fold, main)
         except GuardError as error:
@@ -203,7 +223,9 @@ def _says(source: Source, tree: World) -> bool:
 
 
 def _stored(state: str | None, root: str, tree: World) -> Root | None:
-    if state is None:
+    if state is None or tree.lstat(child(state, roots.POLICIES)) is None:
         return None
+    from guard import compiled
+
     found = compiled.load(tree.read(compiled.path_for(state, root)))
     return found[0] if found and found[0].path == root else None

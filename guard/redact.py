@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from guard import expressions as re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,23 +36,28 @@ WITH_NAME = (
 )
 
 
-# Every secret above has one of these in it, in lower case: compiling the expressions costs more than a whole judgement.
+_SHAPE = "(?s)" + "|".join(SHAPES)
+_NAMED = "(?i)" + "|".join(WITH_NAME)
+
+# Every secret above has one of these in it, in lower case, whether or not the text is quoted as in JSON.
 SIGNS = (
     "private key", "akia", "asia", "gh", "github_pat", "glpat", "sk-", "xox", "aiza", "npm_", "pypi-", "eyj", "auth", "bearer", "passw", "passphrase",
     "secret", "token", "key", "://",
 )  # fmt: skip
 
 
+def suspicious(text: str) -> bool:
+    """False when there is surely no secret in the text: a cheap question, since most texts hold none."""
+    lower = text.lower()
+    return any(sign in lower for sign in SIGNS)
+
+
 def redactor() -> Callable[[str], str]:
     """The function that gives a text with every secret in it replaced by HIDDEN."""
 
     def redact(text: str) -> str:
-        lower = text.lower()
-        if not any(sign in lower for sign in SIGNS):
+        if not suspicious(text):
             return text
-        import re
-
-        shown = re.sub("(?s)" + "|".join(SHAPES), HIDDEN, text)
-        return re.sub("(?i)" + "|".join(WITH_NAME), lambda found: found[found.lastindex or 0] + HIDDEN, shown)
+        return re.sub(_NAMED, lambda found: found[found.lastindex or 0] + HIDDEN, re.sub(_SHAPE, HIDDEN, text))
 
     return redact

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONFIG = "guard.toml"
 PROJECT = "pyproject.toml"
+POLICIES = "policy"  # the subdirectory of the state directory with the compiled policies
 REGISTER = "roots"  # the file in the state directory that names the registered roots, one a line
 SEARCHED = 100  # directories looked into for a guard.toml below a directory that goes as a whole
 LARGE = 1 << 20  # bytes of a directory; a larger one is full of files, and is not looked through for a guard.toml

@@ -154,9 +154,11 @@ def _pruned(words: list[str], paths: list[str], cwd: str) -> Iterator[list[str]]
 
 def _appending(victims: list[Victim], request: Request) -> Iterator[str]:
     """The command with `>>` for the `>` that would overwrite the only victim."""
-    if len(victims) != 1:
+    if len(victims) != 1 or ">" not in request.command:
         return
     for name in dict.fromkeys([*_near([victims[0].path], os.path.realpath(request.cwd)), victims[0].path]):
+        if name not in request.command:
+            continue
         found = re.compile(r"(?<![>&0-9])>\|?(\s*['\"]?(?:\./)?" + re.escape(name) + r"['\"]?)(?=[\s;&|)]|\Z)")
         if len(found.findall(request.command)) == 1:
             yield found.sub(lambda match: ">>" + match[1], request.command)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from guard.effects import CREATE, EDIT, LIFT, LINK, MOVE, OPEN_SHELL, OVERWRITE, TRUNCATE, At, Below, Effect, Hole, Matching
-from guard.harm import Harm
 from guard.paths import below
 from guard.policy import LOCK, PRESENT
 from guard.survey import Survey
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from guard.effects import Analysis, Cause, Unknown
+    from guard.harm import Harm
     from guard.policy import Policy, Rule
     from guard.world import World
 else:
@@ -141,7 +141,7 @@ class _Court:
         self._policy = policy
         self._world = world
         self._survey = Survey(policy, world)
-        self._harm = Harm(policy, world)
+        self._harm: Harm | None = None
         self._seen: set[object] = set()
         self._written: dict[str, None] = {}
         self._victims: dict[str, Victim] = {}
@@ -212,10 +212,17 @@ class _Court:
             self._world.budget.spend()
             if level == PRESENT and any(below(path, above) for above in gone):
                 continue
-            code = self._harm.of(effect, path, level, now, content)
+            code = self._code(effect, path, level, now, content)
             if code is not None:
                 gone.add(path) if level == PRESENT else None
                 self._lose(effect, path, level, code)
+
+    def _code(self, effect: Effect, path: str, level: str, now: str, content: bytes | None) -> str | None:
+        if self._harm is None:
+            from guard.harm import Harm
+
+            self._harm = Harm(self._policy, self._world)
+        return self._harm.of(effect, path, level, now, content)
 
     def _lose(self, effect: Effect, path: str, level: str, code: str) -> None:
         decision, doubt, what = DENY, code, ""

@@ -61,6 +61,13 @@ def _kind(entry: os.DirEntry[str]) -> str:
         return "other"
 
 
+def _target(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except (OSError, ValueError):
+        return None
+
+
 class World:
     """The tree, the environment and the tools, as the real system has them. Paths are absolute `str` (surrogateescape).
 
@@ -71,6 +78,7 @@ class World:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
         self.budget = budget or Budget()
         self.answers: dict[object, object] = {}  # what tools have been asked already; the real tree stands still meanwhile
+        self._links: dict[str, str | None] = {}  # every path is resolved from / down, so the same ones come again and again
 
     def lstat(self, path: str) -> os.stat_result | None:
         self.budget.spend()
@@ -81,10 +89,9 @@ class World:
 
     def readlink(self, path: str) -> str | None:
         self.budget.spend()
-        try:
-            return os.readlink(path)
-        except (OSError, ValueError):
-            return None
+        if path not in self._links:
+            self._links[path] = _target(path)
+        return self._links[path]
 
     def listdir(self, path: str) -> list[str] | None:
         """The names in a directory, sorted as bytes, without "." and ".."."""

@@ -39,6 +39,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.fixture(autouse=True)
+def _no_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The repository stands for one at home, wherever the tests' own directory is."""
+    monkeypatch.setattr(project, "TEMPORARY", ())
+
+
 def placed(text: str, top: Path) -> str:
     return PLACES.sub(rf"{top}/\1", text)
 
@@ -73,13 +79,13 @@ def test_harm_is_stopped_and_harmless_twins_pass(family: str, template: Path, tm
     said = {case["id"]: verdict(case, template, tmp_path) for case in rows}
     missed = [case["cmd"] for case in rows if case["harm"] and said[case["id"]] == "allow"]
     alarms = [(said[case["id"]], case["cmd"]) for case in rows if not case["harm"] and said[case["id"]] != "allow"]
-    assert len(missed) <= 0.05 * sum(case["harm"] for case in rows), missed
-    assert len(alarms) <= max(1, 0.05 * sum(not case["harm"] for case in rows)), alarms
+    assert missed == []
+    assert alarms == []
 
 
 def test_what_agents_type_is_seldom_stopped(template: Path, tmp_path: Path) -> None:
     rows = cases("agent.jsonl")
     said = {case["id"]: verdict(case, template, tmp_path) for case in rows}
     alarms = [(said[case["id"]], case["cmd"]) for case in rows if not case["harm"] and said[case["id"]] != "allow"]
-    assert len(alarms) <= 0.01 * len(rows), alarms
+    assert alarms == []
     assert [case["cmd"] for case in rows if case["harm"] and said[case["id"]] == "allow"] == []

@@ -1,10 +1,11 @@
-"""`guard demo`: verdicts on a dozen commands, in a temporary project. None of the commands is run."""
+"""`guard demo`: verdicts on a dozen commands that are not run, then shims at work on three that are, in a temporary project."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ FILES = {
     "src/main.py": "print('hello')\n",
     "build/main.o": "object\n",
     "scripts/clean.sh": 'cd "$(dirname "$0")/.." && rm -rf build specs\n',
+    "Makefile": "build:\n\tcp src/main.py build/app.py\n\trm -f build/main.o\npurge:\n\trm -rf build specs\n.PHONY: build\n",
     ".gitignore": "build/\nmemory/\n",
     "memory/lessons.md": "Run the tests first.\n",
 }
@@ -47,12 +49,15 @@ COMMANDS = (
     "python3 -c 'import shutil; shutil.rmtree(\"specs\")'",
 )
 REFUSED = "rm -rf build specs"
+# What is run, with the shims on PATH: the tool that it needs, and the command.
+GUARDED = (("sh", "sh scripts/clean.sh"), ("make", "make purge"), ("make", "make build"))
+WITNESSES = ("specs", "build")
 ENVIRON = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "AI_AGENT": "demo"}
 EXPLAINED = "cd specs && rm -f *.md"
 
 
 def run() -> int:
-    """Prints the verdicts, one refusal as an agent gets it, and one explanation."""
+    """Prints the verdicts, one refusal as an agent gets it, one explanation, and what the shims stop."""
     with _project() as (top, environ):
         say("A project with specs, a plan and notes, protected by guard's built-in list.")
         say("What would these commands do? guard tells without running any of them.\n")
@@ -65,6 +70,11 @@ def run() -> int:
             say(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="  ", drop_whitespace=True))
         say(f"\nHow guard sees it:  guard explain {EXPLAINED!r}\n")
         explain.show(judgement.decide(EXPLAINED, top, environ, record=False))
+        say("\nA script or a makefile calls its tools by name. With guard's shims on PATH, each")
+        say("such call is judged when it comes. These are run:")
+        for tool, command in GUARDED:
+            if shutil.which(tool):
+                _guarded(command, top, environ)
     say("\nTry it in a project of yours:  guard list,  guard check -- 'rm -rf docs'")
     return 0
 
@@ -74,6 +84,19 @@ def _verdict(decision: Decision) -> None:
     line = f"  {decision.request.command:54s}"
     files = f"  {harmed} file{'s' * (harmed > 1)}"
     say("  ", (f"{said:5s}", said), line if harmed else line.rstrip(), (files if harmed else "", "dim"))
+
+
+def _guarded(command: str, top: str, environ: dict[str, str]) -> None:
+    """Runs a command of the project's under guard exec, and prints what came of it."""
+    argv = (sys.executable, "-P", "-m", "guard", "exec", "--", *command.split())
+    environ = environ | {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    run = subprocess.run(argv, cwd=top, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    say(f"\n  $ guard exec -- {command}")
+    for line in (run.stdout + run.stderr).splitlines():
+        say(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="  ", drop_whitespace=True))
+    for witness in WITNESSES:
+        names = sorted(os.listdir(f"{top}/{witness}")) if os.path.isdir(f"{top}/{witness}") else []
+        say((f"  {witness + '/':8s}{' '.join(names) or 'gone'}", "dim"))
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from guard import project
+from guard import project, roots
 from guard.errors import GuardError
+from guard.paths import physical
 from guard.policy import Policy
 from guard.world import Budget, World
 
@@ -33,3 +35,26 @@ def policy(cwd: str, tree: World) -> Policy:
     if found.broken:
         raise GuardError(found.broken)
     return found
+
+
+def register(state: str | None, environ: Mapping[str, str]) -> None:
+    """Records the roots that the current directory lies in: from now on they are protected wherever a command runs.
+
+    In a directory that lies in none, the repositories that stand in it: whoever starts there works on them. Nothing is done
+    without a state directory, or in a directory that is gone. Raises OSError.
+    """
+    try:
+        here = os.getcwd()
+    except OSError:
+        return
+    if state is None:
+        return
+    tree = world()
+    home, *temporary = (
+        physical(tree, path) if path.startswith("/") else ""
+        for path in (environ.get("HOME", ""), "/tmp", "/var/tmp", environ.get("TMPDIR", ""))
+    )
+    known = roots.registered(state, tree)
+    for root in roots.enclosing(here, home, tree) or roots.clones(here, filter(None, temporary), tree):
+        if root not in known:
+            roots.register(state, root)

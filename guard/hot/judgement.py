@@ -9,12 +9,12 @@ from guard import actor, log, project
 from guard.decision import Decision, Request, new_id
 from guard.effects import Analysis, Unknown
 from guard.shell.analyse import analyse
-from guard.verdict import ALLOW, DENY, Reason, Verdict, headless, judge
+from guard.verdict import ALLOW, DENY, STRENGTH, Reason, Verdict, headless, judge
 from guard.world import Budget, OutOfBudget, World
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from guard.policy import Policy
@@ -32,15 +32,33 @@ def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = 
     real = os.path.realpath(cwd)
     world = World(environ if cwd == real else {**environ, "PWD": cwd}, Budget())
     request = Request(command, real, new_id(), actor=actor.mark(environ))
-    try:
-        decision = _decide(request, project.load(real, environ, world), world, attended)
-    except tuple(LIMITS) as limit:
-        code = LIMITS[type(limit)]
-        unread = Analysis(unknowns=(Unknown(code, command),))
-        decision = Decision(request, unread, Verdict(DENY, (Reason(code, DENY),)), time.time())
+    decision = limited(
+        request, lambda: concluded(request, analyse(command, real, world), [project.load(real, environ, world)], world, attended)
+    )
     if record:
         log.append(log.encode(decision), project.state_dir(environ))
     return decision
+
+
+def limited(request: Request, think: Callable[[], Decision]) -> Decision:
+    """What thinking comes to; a refusal where it runs into a limit."""
+    try:
+        return think()
+    except tuple(LIMITS) as limit:
+        code = LIMITS[type(limit)]
+        unread = Analysis(unknowns=(Unknown(code, request.command),))
+        return Decision(request, unread, Verdict(DENY, (Reason(code, DENY),)), time.time())
+
+
+def concluded(request: Request, analysis: Analysis, policies: Sequence[Policy], world: World, attended: bool = True) -> Decision:
+    """The decision on what the command would do: the strictest that one of the policies asks for."""
+    verdicts = [judge(analysis, policy, world, request.command) for policy in policies]
+    verdict = max(verdicts, key=lambda verdict: STRENGTH[verdict.decision])
+    policy = policies[verdicts.index(verdict)]
+    if not attended:
+        verdict = headless(verdict)
+    instead = None if verdict.decision == ALLOW else _suggestion(verdict, request, policy, world)
+    return Decision(request, analysis, verdict, time.time(), instead)
 
 
 def text(decision: Decision, environ: Mapping[str, str], terminal: bool = False) -> str:
@@ -59,15 +77,6 @@ def fields(decision: Decision) -> dict[str, Any]:
     from guard import message
 
     return message.to_json(decision.verdict, decision.request, decision.suggestion)
-
-
-def _decide(request: Request, policy: Policy, world: World, attended: bool) -> Decision:
-    analysis = analyse(request.command, request.cwd, world)
-    verdict = judge(analysis, policy, world, request.command)
-    if not attended:
-        verdict = headless(verdict)
-    instead = None if verdict.decision == ALLOW else _suggestion(verdict, request, policy, world)
-    return Decision(request, analysis, verdict, time.time(), instead)
 
 
 def _suggestion(verdict: Verdict, request: Request, policy: Policy, world: World) -> str | None:

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 0.88  # until the refusal, counted from here; the start of the interpreter comes on top
-LAST_RESORT = 0.92  # seconds of processor time until the kernel ends the process
+GRACE = 0.04  # seconds of processor time on top, until the kernel ends the process
 MEMORY = 1 << 29  # bytes
 
 _before: list[tuple[int, int]] = []  # the limits to return to
 
 
-def impose(refuse: Callable[[], None]) -> None:
+def impose(refuse: Callable[[], None], seconds: float = SECONDS) -> None:
     """From now on `refuse`, which has to end the process, is called when time is up.
 
     A single long step of the interpreter holds up its signal handlers. The kernel does not wait for it, and the status of a
@@ -27,9 +27,9 @@ def impose(refuse: Callable[[], None]) -> None:
         _before.append((soft, hard))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
     _signal.signal(_signal.SIGALRM, lambda number, frame: refuse())
-    _signal.setitimer(_signal.ITIMER_REAL, SECONDS)
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
     _signal.signal(_signal.SIGPROF, _signal.SIG_DFL)
-    _signal.setitimer(_signal.ITIMER_PROF, LAST_RESORT)
+    _signal.setitimer(_signal.ITIMER_PROF, seconds + GRACE)
 
 
 def lift() -> None:

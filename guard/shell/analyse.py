@@ -43,9 +43,11 @@ def analyse_call(argv: tuple[str, ...], cwd: str, world: World) -> Analysis:
 
     Never raises, as analyse().
     """
-    from guard.shell.simple import external
+    from guard.shell.simple import external, tool
+    from guard.tools import model_of
 
-    return _analysed(command_line(argv), cwd, world, lambda walker, state: external(walker, state, argv, state.exports()))
+    run = external if model_of(argv[0]) is None else tool
+    return _analysed(command_line(argv), cwd, world, lambda walker, state: run(walker, state, argv, state.exports()))
 
 
 def _analysed(text: str, cwd: str, world: World, run: Callable[[Walker, State], list[State]]) -> Analysis:

@@ -390,12 +390,30 @@ class Walker:
                 parts = redirect.target.parts
                 if redirect.op in (">", ">|", "&>") and all(isinstance(part, (Literal, Parameter)) for part in parts):
                     try:
-                        target = self.expander(state.fork()).text(redirect.target)
+                        self.truncate_first(self.expander(state.fork()).text(redirect.target), state)
                     except Failed:
                         continue
-                    path = target if isinstance(target, str) and target.startswith("/") else join(state.cwd, "/", target)
-                    if isinstance(path, str) and state.view.kind(state.view.through(path)) == "file":
-                        state.view.apply(Effect(TRUNCATE, At(state.view.through(path))))
+            if isinstance(command, Simple) and any(word.raw in ("tee", "dd", "gtee", "gdd") for word in command.words[:4]):
+                self.emptied_first(command, state)
+
+    def emptied_first(self, command: Simple, state: State) -> None:
+        """The same for the operands of tee, and for of= of dd."""
+        from guard.tools.write import emptied
+
+        if all(isinstance(part, (Literal, Parameter)) for word in command.words for part in word.parts):
+            expander = self.expander(state.fork())
+            try:
+                names = emptied([expander.text(word) for word in command.words])
+            except Failed:
+                return
+            for name in names:
+                self.truncate_first(name, state)
+
+    def truncate_first(self, target: Text, state: State) -> None:
+        """Shows a file empty, where it is known which one."""
+        path = target if isinstance(target, str) and target.startswith("/") else join(state.cwd, "/", target)
+        if isinstance(path, str) and state.view.kind(state.view.through(path)) == "file":
+            state.view.apply(Effect(TRUNCATE, At(state.view.through(path))))
 
     # --- branches and loops
 

@@ -26,6 +26,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _QUOTES = '$`"\\'
 _HERE = "$`\\"
 _ARGUMENT = '$`"\\}'
+_UNESCAPED = {_QUOTES: r'\\([$`"\\])', _HERE: r"\\([$`\\])"}
 
 
 def word(raw: str, assignment: bool = False) -> Word:
@@ -185,7 +186,7 @@ class _Parts:
         if character in "<>":
             return self._process(i)
         if character == "`":
-            return self._backticks(i, False, "$`\\")
+            return self._backticks(i, False, _HERE)
         return self._dollar(i, False)
 
     def _escaped(self, i: int) -> int:
@@ -226,7 +227,7 @@ class _Parts:
 
     def _backticks(self, i: int, quoted: bool, escapes: str) -> int:
         end = self.scanner.backticks(i + 1)
-        inner = re.sub(rf"\\([{re.escape(escapes)}])", r"\1", self.scanner.text[i + 1 : end - 1])
+        inner = re.sub(_UNESCAPED[escapes], r"\1", self.scanner.text[i + 1 : end - 1])
         self._quoted_part(Substitution(inner, quoted))
         return end
 

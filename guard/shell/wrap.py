@@ -368,6 +368,9 @@ def _xargs(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     if replace == "":
         replace = "{}"
     items = _items(text, found.has("0"), found.value("d"), replace is not None)
+    end = found.value("E", "e", "eof")
+    if end and not found.has("0", "d") and end in items:
+        items = items[: items.index(end)]
     size = found.value("n") or found.value("L", "l")
     per = int(size) if isinstance(size, str) and size.isdigit() and int(size) else 0
     if not items and (found.has("r") or replace is not None):

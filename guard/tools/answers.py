@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.effects import Pattern
+from guard.effects import Hole, Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,19 @@ def always(answer: str) -> Answers:
     return answers
 
 
+def _endless_no(text: Pattern) -> bool:
+    """True for what `yes n` writes: one line that is no yes, for ever."""
+    if len(text.pieces) != 2 or not isinstance(text.pieces[1], Hole) or text.pieces[1].what != "yes":
+        return False
+    given = set(text.prefix.splitlines())
+    return len(given) == 1 and given.pop()[:1] not in ("y", "Y")
+
+
 class Answers:
     """The lines of a standard input, one for each question; a line that begins with y or Y is a yes, the end of the input a no.
 
     Where nothing is known of the input, somebody at a terminal may answer either way. A text with a hole in it (`yes |`) is taken
-    to go on as it began.
+    to go on as it began when that is a yes, and when it is `yes` that repeats a no.
     """
 
     def __init__(self, stdin: Text | None) -> None:
@@ -33,6 +41,8 @@ class Answers:
         self._rest = NO if self._known else MAYBE
         if self._lines and not self._known and all(line[:1] in ("y", "Y") for line in self._lines):
             self._rest = YES
+        elif isinstance(stdin, Pattern) and _endless_no(stdin):
+            self._rest = NO
 
     def next(self) -> str:
         """The answer to the next question: YES, NO or MAYBE."""

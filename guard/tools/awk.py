@@ -58,8 +58,9 @@ def _program_text(call: Call, options: Options) -> tuple[Text | None, tuple[Text
     parts: list[Text] = []
     for name, value in options.given:
         if name in ("f", "E"):
-            data = call.read(value)
-            if data is None and not (value == "-" and call.stdin is not None):
+            typed = value in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+            data = None if typed else call.read(value)
+            if data is None and not (typed and call.stdin is not None):
                 parts.append(unknown("unknown-output", "awk -f"))
             else:
                 parts.append(decoded(data) if data is not None else call.stdin or "")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from guard.effects import EDIT, OVERWRITE, At, Pattern, Text, join
 from guard.overlay import DIRECTORY, FILE
-from guard.tools.changes import Changes, incoming, said
+from guard.tools.changes import Changes, encoded, incoming, said
+from guard.tools.reading import UnknownOutputError, one
+from guard.tools.write import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ def dd(call: Call) -> Analysis:
     changes = Changes(call)
     given = dict(_settings(call.argv[1:]))
     place = given.get("of")
-    if place is None:
-        return changes.result(said("dd", True))._replace(status=None)
     source = given.get("if")
+    if place is None:
+        return _filtered(changes, source, given)
     origin = changes.opened(source) if source is not None else None
     if isinstance(source, str) and isinstance(origin, At) and changes.view.kind(origin.path) in (None, DIRECTORY):
         return changes.result(status=1)  # the input is opened first
@@ -32,6 +34,25 @@ def dd(call: Call) -> Analysis:
     content, path = _copied(changes, source, origin, given)
     _write_block(changes, place, given, flags, content, path)
     return changes.result()._replace(status=None)
+
+
+def _filtered(changes: Changes, source: Text | None, given: dict[str, Text]) -> Analysis:
+    """dd without of=: its input, or the blocks of it that were asked for, on standard output."""
+    shrug = changes.result(said("dd", True))._replace(status=None)
+    sizes = {name: number(given.get(name, "512")) for name in ("bs", "ibs")}
+    block = sizes["bs"] if "bs" in given else sizes["ibs"]
+    skip, count = (number(given.get(name, "0")) for name in ("skip", "count"))
+    flags = _flags(given.get("iflag")) - {"fullblock"}
+    if _flags(given.get("conv")) or flags or set(given) & {"iseek"} or not block or skip is None or count is None:
+        return shrug
+    try:
+        text = one(changes.call, "-" if source is None else source)
+    except UnknownOutputError:
+        return shrug
+    if text is None:
+        return changes.result(status=1)
+    data = encoded(text)[skip * block :]
+    return changes.result((data[: count * block] if "count" in given else data).decode("utf-8", "surrogateescape"), status=0)
 
 
 def _settings(words: tuple[Text, ...]) -> list[tuple[str, Text]]:

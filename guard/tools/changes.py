@@ -66,7 +66,8 @@ class Changes:
         if self.view.kind(path) is not None or not self.view.is_dir(parent(path)):
             return False
         self.view.make_dir(path)
-        self._outside.make_dir(path)
+        if self._outside.kind(path) is None:  # else what stands there goes first, by an effect that is recorded later
+            self._outside.make_dir(path)
         return True
 
     def make_dirs(self, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""base64, base32, xxd -r and rev: encodings whose output can be told when their input is known."""
+"""base64, base32, openssl base64 and xxd -r: encodings whose output can be told when their input is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from guard.effects import Analysis
     from guard.tools.call import Call
 
-BASE = Table("di", "w", long={"decode": "", "ignore-garbage": "", "wrap": "="}, same={"decode": "d", "ignore-garbage": "i", "wrap": "w"})
+BASE = Table(
+    "di",
+    "w",
+    long={"decode": "", "ignore-garbage": "", "wrap": "="},
+    same={"decode": "d", "ignore-garbage": "i", "wrap": "w"},
+)
 XXD = Table("abeEipruCv", "cgloRsn", permute=True)
 
 
@@ -38,13 +43,22 @@ def base(call: Call) -> Analysis:
     return analysis(output="\n".join(lines) + ("\n" if columns and text else ""), status=0)
 
 
-def rev(call: Call) -> Analysis:
-    """rev: each line backwards."""
-    data = _input(call, parse(call.argv[1:], Table("0", "")).operands)
-    if data is None:
-        return analysis(output=unknown("unknown-output", "rev"), status=None)
-    lines = data.decode("utf-8", "surrogateescape").split("\n")
-    return analysis(output="\n".join(line[::-1] for line in lines), status=0)
+def openssl(call: Call) -> Analysis:
+    """openssl: its base64, both ways, from standard input or -in; else the files that it writes."""
+    words = call.argv[1:]
+    named = words[:1] if words[:1] == ("base64",) else ("-base64", "-a") if words[:1] == ("enc",) else ()
+    ours = {"base64", "enc", "-base64", "-a", "-d", "-e", "-A", "-in"}
+    at = words.index("-in") if "-in" in words[:-1] else -1
+    rest = [word for i, word in enumerate(words) if at < 0 or i != at + 1]
+    if set(named) & set(words) and all(word in ours for word in rest):
+        data = _input(call, words[at + 1 : at + 2] if at >= 0 else ())
+        arguments = ("-d",) if "-d" in words else ("-w", "0" if "-A" in words else "64")
+        if data is not None:
+            text = data.decode("utf-8", "surrogateescape")
+            return base(call._replace(argv=("base64", *arguments), stdin=text))
+    from guard.tools.outputs import output
+
+    return output(call)
 
 
 def xxd(call: Call) -> Analysis:

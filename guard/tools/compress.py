@@ -7,8 +7,9 @@ from guard.overlay import DIRECTORY, FILE, SYMLINK
 from guard.paths import child, parent
 from guard.tools.answers import NO, YES, Answers
 from guard.tools.call import analysis
-from guard.tools.changes import Changes
+from guard.tools.changes import Changes, encoded
 from guard.tools.options import Options, Table, parse
+from guard.tools.reading import UnknownOutputError, decoded, one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Kind(NamedTuple):
     magic: tuple[bytes, ...] = ()
 
 
+PACKED = 20  # files of one call whose new content is worked out
 COMMON = "cdfhklqrtvLVz0123456789"
 KINDS = {
     "gzip": Kind(".gz", {".tgz": ".tar", ".z": "", "-gz": "", "-z": "", "_z": "", ".taz": ".tar", ".Z": ""}, "anNRi", "bSpI",
@@ -128,13 +130,36 @@ def _run(call: Call, kind: Kind, options: Options, name: str) -> Analysis:
     if name == "lz4" and len(operands) == 2 and not options.has("m", "multiple", "c"):
         operands, place = operands[:1], operands[1]
     elif place is None and to_stdout:
-        return changes.result(unknown("unknown-output", name))
+        return _filtered(changes, tuple(operands), name, options)
     # Most ask only at a terminal, or never; zstd and lz4 read the answer from wherever standard input comes from.
     asks = name in ("zstd", "lz4", "brotli") or (name in ("gzip", "compress", "lzop", "lzip") and call.stdin is None)
     answers = Answers(call.stdin if asks else "")
     for operand in operands or ["-"]:
         _file(changes, operand, place, kind, options, answers, name)
     return changes.result()
+
+
+def _filtered(changes: Changes, operands: tuple[Text, ...], name: str, options: Options) -> Analysis:
+    """What goes to standard output."""
+    from guard.tools.compression import packed, unpacked
+
+    pieces, status = [], 0
+    try:
+        for operand in operands or ("-",):
+            text = one(changes.call, operand)
+            if text is None and options.has("d") and isinstance(operand, str):
+                text = one(changes.call, operand + KINDS[name].suffix)  # zcat FILE means FILE.gz
+            if text is None:
+                status = 1
+                continue
+            data = encoded(text)
+            known = unpacked(data, options.has("f")) if options.has("d") else packed(data, KINDS[name].suffix)
+            if known is None:
+                raise UnknownOutputError
+            pieces.append(known)
+    except UnknownOutputError:
+        return changes.result(unknown("unknown-output", name))._replace(status=None)
+    return changes.result(decoded(b"".join(pieces)), status=status)
 
 
 def _file(changes: Changes, operand: Text, place: Text | None, kind: Kind, options: Options, answers: Answers, name: str) -> None:
@@ -213,10 +238,20 @@ def _replace(changes: Changes, path: str, kind: Kind, options: Options, answers:
     answer = YES if there is None or options.has("f") else answers.next()
     if answer == NO:
         return changes.fail()
-    changes.add(CREATE if there is None and view.kind(output) is None else OVERWRITE, At(output), answer == YES)
+    content = _content(view.read(path), output, options) if len(changes.found) < PACKED else None
+    changes.add(CREATE if there is None and view.kind(output) is None else OVERWRITE, At(output), answer == YES, None, content)
     if not _keeps(kind, options):
         changes.delete(At(path), answer == YES)
     return None
+
+
+def _content(data: bytes | None, output: str, options: Options) -> bytes | None:
+    """What is written in a file's place, as far as it can be told."""
+    from guard.tools.compression import packed, unpacked
+
+    if data is None:
+        return None
+    return unpacked(data) if options.has("d") else packed(data, output[output.rfind(".") :])
 
 
 def _unfit(changes: Changes, path: str, name: str) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from guard import expressions as re
 from guard.effects import Analysis, Pattern, Text, join
 from guard.overlay import FILE
 from guard.tools.call import Call

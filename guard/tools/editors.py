@@ -42,6 +42,7 @@ class _Hands:
         self.vim = vim
         self.restricted = False
         self.own: set[str] = set()  # the files that were opened: writing them back is an edit
+        self.buffers: dict[str, LineEditor] = {}
 
     def write(self, name: str, lines: list[str] | None, append: bool, force: bool) -> None:
         """w: the buffer goes to a file."""
@@ -84,7 +85,13 @@ class _Hands:
         if name.startswith("!"):
             self.shell(name[1:], None)
             return LineEditor(self, "", None, self.vim)
-        return LineEditor(self, name, self.read(name), self.vim)
+        self.buffers[name] = LineEditor(self, name, self.read(name), self.vim)
+        return self.buffers[name]
+
+    def visit(self, name: str) -> list[str] | None:
+        """e: the lines of a file that may be written back from now on."""
+        self.own.add(name)
+        return self.read(name)
 
 
 def _marked(text: Text) -> str:
@@ -193,11 +200,16 @@ def _vim_line(hands: _Hands, editor: LineEditor, names: list[str], line: str) ->
     spread = re.match(r"(?:sil\w*!?\s+)?(?:argdo|bufdo|windo|tabdo)!?\s+(.*)", line)
     if spread:
         for name in names:
-            each = hands.open(name)
-            _commands(each, spread[1])
+            _commands(hands.buffers.get(name) or hands.open(name), spread[1])
         return
-    if re.fullmatch(r"(wa|wall|wqa|wqall|xa|xall|wn|wnext)!?", line):
-        line = "wq" if line[1:2] in ("q", "a") and line.startswith(("wq", "xa")) else "w"
+    if re.fullmatch(r"(wa|wall|wqa|wqall|xa|xall)!?", line):
+        for each in {id(buffer): buffer for buffer in (*hands.buffers.values(), editor)}.values():
+            if each.modified:
+                _commands(each, "w")
+        if line[:2] in ("wq", "xa"):
+            raise ScriptOverError
+        return
+    line = "w" if re.fullmatch(r"(wn|wnext)!?", line) else line
     if re.match(r"(?:term(?:inal)?|sh(?:ell)?)\b", line):
         hands.changes.add(OPEN_SHELL, Somewhere("/"))
         return

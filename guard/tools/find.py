@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 20_000  # entries of a search that only looks; past it the output is unknown
 SINGLES = 300  # runs of one -exec, after which the rest is run at once where that means the same
-_READERS = {"grep.grep", "text.reads"} | {f"listing.{name}" for name in ("ls", "basename", "dirname", "realpath", "readlink")}
+_READERS = {"grep.grep", "text.reads", "digests.digest", "inspection.stat", "comparison.cmp", "comparison.diff", "json_query.jq"}
+_READERS |= {f"listing.{name}" for name in ("ls", "basename", "dirname", "realpath", "readlink")}
+_READERS |= {f"layout.{name}" for name in ("fold", "fmt", "expand", "unexpand", "column")}
 _READERS |= {
     f"text.{name}" for name in ("cat", "tac", "head", "tail", "cut", "wc", "nl", "rev")
 }  # models of tools that only look
@@ -111,7 +113,10 @@ class Search:
         self.effects += changes.found
 
     def start(self, operand: Text) -> None:
-        """Searches from one starting point."""
+        """Searches from one starting point; an empty one is none."""
+        if operand == "":
+            self.status = 1
+            return
         path = self.call.path(operand)
         if not isinstance(operand, str) or not isinstance(path, str):
             self.blind(operand)
@@ -191,6 +196,8 @@ def find(call: Call) -> Analysis:
         return analysis(status=1)
     starts = expression.starts
     if expression.starts_file is not None:
+        if starts:
+            return analysis(status=1)
         listed = call.stdin if expression.starts_file == "-" else _decoded(call, expression.starts_file)
         starts = tuple(listed.rstrip("\0").split("\0")) if isinstance(listed, str) else (unknown("unknown-output", "find"),)
     search = Search(call, expression)

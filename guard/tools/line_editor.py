@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         def read(self, name: str) -> list[str] | None:
             """The lines of a file, none where it does not exist, None where they are not known."""
 
+        def visit(self, name: str) -> list[str] | None:
+            """The lines of a file that is edited from now on, as `read` gives them."""
+
         def shell(self, command: str, lines: list[str] | None) -> list[str] | None:
             """Runs a command with the lines as its input, and gives the lines that it writes."""
 
@@ -50,6 +53,11 @@ class LineEditor:
         self._before = self._saved = lines
         self._pattern = ""
         self._steps = STEPS
+
+    @property
+    def modified(self) -> bool:
+        """True where the buffer may not be what was read or written last."""
+        return self.lines is None or self.lines is not self._saved
 
     def run(self, script: list[str]) -> None:
         """Runs the lines of a script; raises ScriptOverError at its q."""
@@ -84,7 +92,7 @@ class LineEditor:
         """w, wq, x, r, e and their kin."""
         if name in ("e", "E", "edit"):
             self.name = operand or self.name
-            self.lines = self.hands.read(self.name)
+            self.lines = self._saved = self.hands.visit(self.name)
             return
         if name in ("f", "file"):
             self.name = operand or self.name

@@ -41,7 +41,7 @@ TABLE = Table(
 
 def make(call: Call) -> Analysis:
     """make and gmake"""
-    options = parse(call.argv[1:], TABLE)
+    options = parse((*_flags(call.env.get("MAKEFLAGS", "")), *call.argv[1:]), TABLE)
     if options.has("h", "v"):
         return Analysis(status=0)
     process = Process(call, inline=True)
@@ -53,6 +53,15 @@ def make(call: Call) -> Analysis:
         return Analysis(status=2)
     run.everything()
     return process.result(run.status)._replace(output=_output(run))
+
+
+def _flags(given: Text) -> list[Text]:
+    """The options and variables of MAKEFLAGS; the first word may be letters without a dash."""
+    words: list[Text] = list(given.split()) if isinstance(given, str) else []
+    lettered = isinstance(given, str) and not given.startswith(" ")
+    if lettered and words and isinstance(words[0], str) and "=" not in words[0] and not words[0].startswith("-"):
+        words[0] = "-" + words[0]
+    return [word for word in words if word != "--"]
 
 
 def _output(run: Run) -> Text:
@@ -80,7 +89,7 @@ class Run:
                 self.goals.append(word)
         self.given = given
         environ = {**process.env, "CURDIR": process.here.cwd, "MAKECMDGOALS": " ".join(self.goals)}
-        self.makefile = Makefile(self._read, self._ask, self._find, given, environ)
+        self.makefile = Makefile(self._read, self._ask, self._find, given, environ, options.has("e"))
 
     def load(self, options: Options) -> bool:
         """Reads the makefiles; False when there is none."""
@@ -198,13 +207,21 @@ class Run:
         self.recipes += 1
         if command == "" or self.recipes > RECIPES or (self.options.has("n", "q", "t") and not anyway):
             return True
-        result = self.process.shell(command, env=self._environment())
+        result = self._shell(command)
         if result.status is None:
             self.status = None if self.status == 0 else self.status
         elif result.status and "-" not in marks and not self.options.has("i"):
             self.status, self.stopped = 2, True
             return False
         return True
+
+    def _shell(self, command: Text) -> Analysis:
+        """Runs a text with the shell that SHELL names; a plain command needs none."""
+        shell, flags = self.makefile.value("SHELL"), self.makefile.value(".SHELLFLAGS")
+        if shell in ("/bin/sh", "sh", "") and flags in ("-c", "-ec", ""):
+            return self.process.shell(command, env=self._environment())
+        words: list[Text] = [shell, *(flags.split() if isinstance(flags, str) else [flags]), command]
+        return self.process.run(tuple(words), env=self._environment())
 
     def _environment(self) -> Mapping[str, Text]:
         names = (
@@ -217,14 +234,23 @@ class Run:
             for name in names
             if name in self.makefile.variables and name.isidentifier()
         }
-        return {**self.process.env, **own}
+        letters = "".join(letter for letter in "Beiknqt" if self.options.has(letter))
+        given = [
+            f"{name}={value}" for name, value in self.given.items() if isinstance(value, str) and not set(value) & set(" \t\\$")
+        ]
+        flags = " ".join([letters, *(["--", *given] if given else [])])
+        return {
+            **self.process.env,
+            **own,
+            "MAKEFLAGS": flags.strip() if letters else " " + flags.strip() if flags.strip() else "",
+        }
 
     def _read(self, path: str) -> bytes | None:
         return self.process.here.read(path)
 
     def _ask(self, text: Text) -> Text:
         """What $(shell ...) gives: lines become words."""
-        output = self.process.shell(text).output
+        output = self._shell(text).output if hasattr(self, "makefile") else self.process.shell(text).output
         return output.rstrip("\n").replace("\n", " ") if isinstance(output, str) else _lined(output)
 
     def _find(self, pattern: str) -> list[str]:

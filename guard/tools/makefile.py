@@ -37,14 +37,24 @@ class Rule(NamedTuple):
 class Makefile:
     """What has been read so far. Variables are kept as they were written, with True where they are expanded already."""
 
-    def __init__(self, read: Read, ask: Ask, find: Find, given: Mapping[str, Text], environ: Mapping[str, Text]) -> None:
+    def __init__(
+        self,
+        read: Read,
+        ask: Ask,
+        find: Find,
+        given: Mapping[str, Text],
+        environ: Mapping[str, Text],
+        environ_wins: bool = False,
+    ) -> None:
         self.read = read
         self.ask = ask
         self.find = find
         self.given = given
         self.variables: dict[str, tuple[Text, bool]] = {name: (value, True) for name, value in environ.items()}
-        self.variables.update({"MAKE": ("make", True), "SHELL": ("/bin/sh", True), "RM": ("rm -f", True), "AR": ("ar", True)})
-        self.variables.update({"CC": ("cc", True), "CXX": ("g++", True), "LN_S": ("ln -s", True)})
+        self.fixed = (set(given) | (set(environ) - {"SHELL"})) if environ_wins else set(given)  # what the makefile cannot set
+        own = {"RM": "rm -f", "AR": "ar", "CC": "cc", "CXX": "g++", "LN_S": "ln -s", ".SHELLFLAGS": "-c"}
+        self.variables.update({name: (value, True) for name, value in own.items() if name not in environ})
+        self.variables.update({"MAKE": ("make", True), "SHELL": ("/bin/sh", True)})
         self.variables.update({name: (value, False) for name, value in given.items()})
         self.exported: set[str] = set(given) | set(environ)
         self.rules: list[Rule] = []
@@ -166,7 +176,7 @@ class Makefile:
         self._close()
 
     def _assign(self, name: str, operator: str, value: str, override: bool = False) -> None:
-        if name in self.given and not override:
+        if name in self.fixed and not override:
             return
         if operator == "?=" and name in self.variables:
             return
@@ -180,6 +190,10 @@ class Makefile:
             self.variables[name] = (self.expand(value), True)
         else:
             self.variables[name] = (value, False)
+
+    def value(self, name: str) -> Text:
+        """What a variable stands for."""
+        return self.expand(f"$({name})")
 
     def bind(self, assignments: tuple[tuple[str, str, str], ...]) -> None:
         """Makes the assignments that belong to one target."""

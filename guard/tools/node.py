@@ -30,7 +30,7 @@ def node(call: Call) -> Analysis:
         name, equals, _ = word.partition("=")
         if name in EVALUATE:
             given: Text = word.partition("=")[2] if equals else words.pop(0) if words else ""
-            return _follow(call, given, [*words], None)
+            return _follow(call, given, [*words], None, shows="p" in name.partition("--ev")[0])
         if word in ("-v", "--version", "-h", "--help", "-c", "--check"):
             return Analysis(status=0) if word not in ("-c", "--check") else Analysis()
         if word == "--":
@@ -69,10 +69,10 @@ def deno(call: Call) -> Analysis:
     return _program(call, words) if words and str(words[0]).endswith((".ts", ".js", ".mjs")) else Analysis()
 
 
-def _follow(call: Call, source: Text, argv: list[Text], path: str | None) -> Analysis:
+def _follow(call: Call, source: Text, argv: list[Text], path: str | None, shows: bool = False) -> Analysis:
     from guard.tools.script_tokens import NODE
 
-    return deeds.follow(call, NODE, source, DEEDS, ["node", *([path] if path else []), *argv], path, GLOBALS)
+    return deeds.follow(call, NODE, source, DEEDS, ["node", *([path] if path else []), *argv], path, GLOBALS, shows)
 
 
 def _rm(reader: Reader, args: Args) -> None:
@@ -148,6 +148,11 @@ def _require(reader: Reader, args: Args) -> Value:
     return Value(module=MODULES.get(name, name.replace("/promises", "")))
 
 
+def _same(reader: Reader, args: Args) -> Value:
+    """What is made of a list and has the same items."""
+    return args.values[0] if args.values else Value(whole=True, exact=True)
+
+
 def _arguments(reader: Reader, args: Args) -> Value:
     return Value(reader.variables["argv"].texts)
 
@@ -221,6 +226,9 @@ DEEDS = deeds.table(
     ("path.dirname", deeds.first_part),
     ("os.homedir", deeds.home),
     ("require import", _require),
+    ("Set Array.from Object.freeze Promise.all", _same),
+    ("console.log console.info", deeds.printed("\n")),
+    ("process.stdout.write", deeds.printed("", "")),
     ("=process.argv", _arguments),
     ("=Deno.args", _arguments),
     ("Deno.remove Deno.removeSync", _rm),

@@ -59,12 +59,14 @@ class Package:
     def __init__(self, call: Call, start: Text) -> None:
         self.directory: str | None = None
         self.scripts: dict[str, str] = {}
+        self.variables: dict[str, Text] = {}
         here = call.where(start)
         while here is not None and self.directory is None:
             data = call.view.read(child(here, "package.json"))
             if data is not None:
                 self.directory = here
                 self.scripts = _scripts(data)
+                self.variables = _variables(data)
             here = None if here == "/" else parent(here)
 
 
@@ -77,6 +79,34 @@ def _scripts(data: bytes) -> dict[str, str]:
         return {}
     scripts = found.get("scripts") if isinstance(found, dict) else None
     return {str(k): v for k, v in scripts.items() if isinstance(v, str)} if isinstance(scripts, dict) else {}
+
+
+def _variables(data: bytes) -> dict[str, Text]:
+    """What npm exports of a package.json: its name, version, config and such, as npm_package_*."""
+    import json
+
+    try:
+        found: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    given: dict[str, Text] = {}
+    for key in ("name", "version", "description", "main", "config", "bin", "engines", "directories", "scripts"):
+        _export(f"npm_package_{key}", found.get(key), given)
+    return given
+
+
+def _export(name: str, value: Any, given: dict[str, Text], depth: int = 0) -> None:
+    if isinstance(value, dict) and depth < 8:
+        for key, inner in value.items():
+            _export(f"{name}_{key}", inner, given, depth + 1)
+    elif isinstance(value, list) and depth < 8:
+        for at, inner in enumerate(value):
+            _export(f"{name}_{at}", inner, given, depth + 1)
+    elif isinstance(value, (str, int, float)):
+        plain = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
+        given[plain] = value if isinstance(value, str) else str(value).lower()
 
 
 class Words:
@@ -208,10 +238,12 @@ def _environment(call: Call, package: Package, name: str) -> dict[str, Text]:
     path = call.env.get("PATH", "/usr/local/bin:/usr/bin:/bin")
     given: dict[str, Text] = {
         "npm_lifecycle_event": name,
+        "npm_lifecycle_script": package.scripts.get(name, ""),
+        "npm_package_json": f"{package.directory}/package.json",
         "INIT_CWD": call.cwd,
         "PATH": join(f"{package.directory}/node_modules/.bin:", path),
     }
-    return {**call.env, **given}
+    return {**call.env, **package.variables, **given}
 
 
 def quoted(word: Text) -> Text:

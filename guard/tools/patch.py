@@ -66,6 +66,13 @@ class _Head:
         return bool(self.old is not None or self.new is not None or self.git or self.extended)
 
 
+def headless(text: str, path: str) -> list[Change]:
+    """The change of a patch that has hunks and no header: it is meant for a file that is named elsewhere."""
+    begin = re.search(r"(?m)^@@ -", text)
+    found = changes(f"--- file\n+++ file\n{text[begin.start() :]}", 0) if begin else []
+    return [change._replace(path=path, names=(path,)) for change in found[:1]]
+
+
 def changes(text: str, strip: int = 1, reverse: bool = False) -> list[Change]:
     """The changes of a patch, in order; an empty list where the text is none.
 

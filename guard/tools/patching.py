@@ -7,7 +7,7 @@ from guard.overlay import FILE
 from guard.tools.call import analysis
 from guard.tools.changes import Changes
 from guard.tools.options import Options, Table, parse
-from guard.tools.patch import ADD, COPY, MODIFY, REMOVE, RENAME, Change, applied, changes, reversed_
+from guard.tools.patch import ADD, COPY, MODIFY, REMOVE, RENAME, Change, applied, changes, headless, reversed_
 from guard.tools.reading import decoded
 
 TYPE_CHECKING = False
@@ -89,17 +89,28 @@ class _Run:
             self.unknown()
             return
         found = changes(text, int(strip) if isinstance(strip, str) else -1)
+        if not found and isinstance(self.operand, str):
+            found = headless(text, self.operand)
         output = self.options.value("o")
         if output is not None:
-            if found and output != "-":
-                self.changes.write(self.changes.opened(output))
+            if output != "-" and (found or self.operand is not None):
+                self.changes.write(self.changes.opened(output), self.output(found), certain=bool(found))
             return
-        if not found and self.operand is not None and isinstance(self.operand, str):
+        if not found and isinstance(self.operand, str):
             if self.changes.call.exists(self.operand):
                 self.changes.write(self.changes.opened(self.operand), action=EDIT, certain=False)
             return
         for change in found:
             self.one(reversed_(change) if self.options.has("R") else change)
+
+    def output(self, found: list[Change]) -> bytes | None:
+        """What -o writes for a patch of one file, as far as it can be told."""
+        if len(found) != 1:
+            return None
+        change = reversed_(found[0]) if self.options.has("R") else found[0]
+        name = self.operand if self.operand is not None else self.chosen(change)
+        old = self.changes.call.read(name) if name is not None else None
+        return None if old is None else applied(change, old)
 
     def one(self, change: Change) -> None:
         """One file of the patch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.effects import Analysis, Hole, Pattern, Text
+from guard.effects import Analysis, Hole, Pattern, Text, join
 from guard.tools.call import Call
 from guard.tools.process import decode, passed
 
@@ -142,6 +142,10 @@ def _module(call: Call, line: CommandLine) -> Analysis:
         return passed(call.run((COMMANDS[name], *line.rest), cwd=call.cwd, env=call.env, stdin=call.stdin))
     if name in ("zipfile", "tarfile"):
         return _archive(call, name, line.rest)
+    if name == "json.tool":
+        return _json_tool(call, line.rest)
+    if name in ("venv", "virtualenv"):
+        return _environment(call, line.rest)
     if name in ("timeit", "cProfile", "profile", "pdb", "trace", "runpy", "coverage.__main__"):
         return _runner(call, line.rest)
     for ending in (".py", "/__main__.py"):
@@ -170,6 +174,59 @@ def _archive(call: Call, name: str, rest: tuple[Text, ...]) -> Analysis:
         process.write(archive, None)
         return process.result()
     return Analysis()
+
+
+def _json_tool(call: Call, rest: tuple[Text, ...]) -> Analysis:
+    """python -m json.tool [OPTIONS] [IN [OUT]]"""
+    import json
+
+    from guard.tools.process import Process
+
+    plain = not any(isinstance(word, str) and word.startswith("-") and len(word) > 1 for word in rest)
+    words = list(rest)
+    operands: list[Text] = []
+    while words:
+        word = words.pop(0)
+        if word == "--indent" and words:
+            words.pop(0)
+        elif not (isinstance(word, str) and word.startswith("-") and len(word) > 1):
+            operands.append(word)
+    process = Process(call)
+    if len(operands) < 2 or operands[1] == "-":
+        return Analysis(output=Pattern((Hole("unknown-output", "json.tool"),)))
+    source = call.read(operands[0])
+    content = None
+    if source is not None:
+        try:
+            value = json.loads(source)
+            content = (json.dumps(value, indent=4) + "\n").encode() if plain else None
+        except (ValueError, RecursionError):
+            if not any(str(word).startswith("--json") for word in rest):
+                return Analysis(status=1)
+    elif isinstance(operands[0], str) and operands[0] != "-" and not call.exists(operands[0]):
+        return Analysis(status=2)
+    process.write(operands[1], content, call.where(operands[0]) == call.where(operands[1]))
+    return process.result()
+
+
+def _environment(call: Call, rest: tuple[Text, ...]) -> Analysis:
+    """python -m venv [--clear] DIR...: with --clear, all that is in the directory goes first."""
+    from guard.tools.process import Process
+
+    process = Process(call)
+    words = list(rest)
+    while words:
+        word = words.pop(0)
+        if word in ("--prompt", "-p", "--python", "--app-data", "--seeder") and words:
+            words.pop(0)
+        elif not str(word).startswith("-"):
+            if "--clear" in rest:
+                process.empty(word)
+            place = call.path(word)
+            configuration = join(place, "/pyvenv.cfg")
+            if call.exists(configuration):
+                process.write(configuration, None)
+    return process.result()
 
 
 def _runner(call: Call, rest: tuple[Text, ...]) -> Analysis:

@@ -100,7 +100,9 @@ def _follow(program: Program, tree: Any) -> int | None:
         program.flush()
     except Raised:
         status = 1
-    return None if program.doubt else status
+    for lines in program.rewritten:
+        lines.give_up(program)
+    return None if program.doubt or program.foreign else status
 
 
 def _unknown_output() -> Text:

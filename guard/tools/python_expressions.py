@@ -10,8 +10,10 @@ from guard.tools.python_values import (
     Choice,
     Class,
     File,
+    Followed,
     Function,
     Instance,
+    Moment,
     Named,
     Opaque,
     Path,
@@ -133,11 +135,26 @@ def _put_item(program: Program, holder: Any, key: Any, value: Any) -> None:
     if isinstance(holder, Named) and holder.name == "os.environ":
         if isinstance(key, str):
             program.process.env[key] = shown(value)
+    elif isinstance(holder, File):
+        _put_bytes(holder, key, value)
     elif isinstance(holder, (list, dict)):
         try:
             holder[key] = value
         except (LookupError, TypeError, ValueError):
             program.doubt += 1
+
+
+def _put_bytes(file: File, key: Any, value: Any) -> None:
+    """m[a:b] = bytes, where m is a file in memory."""
+    file.written, file.fixed = True, False
+    old = file.content
+    plain = old is not None and isinstance(value, (bytes, bytearray, int)) and isinstance(key, (slice, int))
+    content = bytearray(old or b"")
+    try:
+        content[key] = value
+    except (LookupError, TypeError, ValueError):
+        plain = False
+    file.content = bytes(content) if plain and len(content) == len(old or b"") else None
 
 
 def _unpack(program: Program, targets: list[Any], value: Any) -> None:
@@ -394,6 +411,9 @@ def binary(operator: str, left: Any, right: Any) -> Any:
 
     if operator == "Div" and (isinstance(left, Path) or isinstance(right, Path)):
         return join_paths(left, right)
+    if Moment in (type(left), type(right)):
+        numbers = operator in ("Add", "Sub") and isinstance(left, (int, float)) and isinstance(right, (int, float))
+        return Moment(OPERATORS[operator](float(left), float(right))) if numbers else Opaque()
     if operator == "Add" and any(isinstance(each, (str, Pattern)) for each in (left, right)):
         return joined(left, right) if known(left) == known(right) or not known((left, right)) else Opaque()
     if operator == "Mod" and isinstance(left, (str, Pattern)):
@@ -518,6 +538,9 @@ def compare(program: Program, operator: str, left: Any, right: Any) -> Any:
         return (other is None) is (operator == "Is")
     if isinstance(right, (list, tuple)) and not isinstance(right, Pattern) and any(isinstance(each, Path) for each in right):
         right = [each.text if isinstance(each, Path) else each for each in right]
+    if Moment in (type(left), type(right)):
+        apart = isinstance(left, (int, float)) and isinstance(right, (int, float)) and abs(left - right) > Moment.UNSURE
+        return COMPARISONS[operator](float(left), float(right)) if apart and operator in COMPARISONS else Opaque()
     if not known(left) or not known(right):
         return Opaque()
     try:
@@ -556,8 +579,12 @@ def _generate(program: Program, node: Any, generators: list[Any], found: list[An
     first, *rest = generators
     items = evaluate(program, first.iter)
     values, whole = iterate(program, items, node)
-    for value in values:
-        _one(program, node, first, rest, value, found, complete)
+    follows = items if isinstance(items, Followed) else Followed()
+    for at, value in enumerate(values):
+        if follows.enter(program, at):
+            _one(program, node, first, rest, value, found, complete)
+            follows.leave(program, at)
+    follows.end(program)
     if not whole:
         complete[0] = False
         with Doubtful(program):

@@ -12,6 +12,7 @@ from guard.tools.python_values import (
     Exit,
     File,
     Instance,
+    Moment,
     Named,
     Opaque,
     Path,
@@ -155,7 +156,7 @@ def file_method(program: Program, file: File, name: str, args: Args) -> Any:
     """A method of an open file."""
     if name in ("write", "writelines"):
         value = args.get(0, "s", "")
-        _written(program, file, python_pure.text_method(program, "", "join", args) if name == "writelines" else value)
+        write_file(program, file, python_pure.text_method(program, "", "join", args) if name == "writelines" else value)
         return Opaque("write()")
     if name in ("read", "readlines", "readline", "getvalue"):
         return _read(file, name, args)
@@ -170,7 +171,8 @@ def file_method(program: Program, file: File, name: str, args: Args) -> Any:
     return Opaque(name)
 
 
-def _written(program: Program, file: File, value: Any) -> None:
+def write_file(program: Program, file: File, value: Any) -> None:
+    """Writes a value to an open file."""
     file.fixed = False
     old = file.content if "a" in file.mode else program.process.here.read(file.path)
     data, derived = program.content(file.path, value)
@@ -246,7 +248,7 @@ def _print(program: Program, args: Args) -> Any:
     line = join(*(shown(part) for part in parts), "\n" if end is None else shown(end))
     file = args.named.get("file")
     if isinstance(file, File):
-        _written(program, file, _whole(parts, line, end))
+        write_file(program, file, _whole(parts, line, end))
     elif file is None or (isinstance(file, Named) and file.name == "sys.stdout"):
         program.print(line)
 
@@ -397,7 +399,7 @@ def _truncate(program: Program, args: Args) -> None:
 def _copyfileobj(program: Program, args: Args) -> None:
     source, goal = args.get(0, "fsrc"), args.get(1, "fdst")
     if isinstance(goal, File):
-        _written(program, goal, _read(source, "read", Args([])) if isinstance(source, File) else Opaque())
+        write_file(program, goal, _read(source, "read", Args([])) if isinstance(source, File) else Opaque())
 
 
 def _unpack(program: Program, args: Args) -> None:
@@ -424,10 +426,10 @@ def _archive(program: Program, args: Args) -> Any:
     def extract(program: Program, args: Args) -> None:
         _extract(program, where, text(args.get(0, "path", ".")) if args.get(0, "path") is not None else ".")
 
-    return Instance(None, {"extractall": Named(_local(program, extract)), "namelist": Named("zipfile.names")})
+    return Instance(None, {"extractall": Named(local(program, extract)), "namelist": Named("zipfile.names")})
 
 
-def _local(program: Program, function: Function) -> str:
+def local(program: Program, function: Function) -> str:
     """A name under which a function of one object is found."""
     name = f"local.{len(LOCAL)}"
     LOCAL.append(name)
@@ -522,7 +524,7 @@ def _change(program: Program, args: Args) -> Instance:
 def _os_write(program: Program, args: Args) -> Any:
     file = args.get(0, "fd")
     if isinstance(file, File):
-        _written(program, file, args.get(1, "str"))
+        write_file(program, file, args.get(1, "str"))
     return Opaque("write()")
 
 
@@ -532,7 +534,7 @@ def _dump(program: Program, args: Args) -> None:
         named = {key: item for key, item in args.named.items() if key in ("indent", "sort_keys", "ensure_ascii", "separators")}
         import json
 
-        _written(program, file, python_pure.compute(program, json.dumps, Args([value], named)))
+        write_file(program, file, python_pure.compute(program, json.dumps, Args([value], named)))
 
 
 def _load(program: Program, args: Args) -> Any:
@@ -545,13 +547,68 @@ def _load(program: Program, args: Args) -> Any:
 
 def _in_place(program: Program, args: Args) -> Any:
     """fileinput.input: with inplace, the files are written by print."""
+    from guard.tools.python_streams import lines_of
+
     files = args.get(0, "files", list(program.argv[1:]))
     paths = [files] if isinstance(files, (str, Path)) else listed(files) or []
-    if args.flag("inplace", 1):
-        for path in paths:
-            program.process.edit(text(path), None)
-        program.silent = False
-    return Opaque("a line", frozenset(where for path in paths if (where := program.process.here.where(text(path)))))
+    return lines_of(program, [text(path) for path in paths], args.flag("inplace", 1))
+
+
+def _logged(mode_at: int, name: str) -> Function:
+    """logging.FileHandler and logging.basicConfig: the file is opened at once, by default to be added to."""
+
+    def run(program: Program, args: Args) -> Any:
+        path = args.get(0, name) if mode_at == 1 else args.named.get(name)
+        mode = args.get(1, "mode", "a") if mode_at == 1 else args.named.get("filemode", "a")
+        if isinstance(path, (str, Path, Pattern)):
+            if isinstance(mode, str) and mode.startswith("a"):
+                program.process.append(text(path), None)
+            else:
+                program.done(program.process.write(text(path), None))
+        return Opaque("a log")
+
+    return run
+
+
+def _retrieved(program: Program, args: Args) -> Any:
+    """urllib.request.urlretrieve: what comes from the address takes the file's place."""
+    url, goal = args.get(0, "url"), args.get(1, "filename")
+    if goal is None:
+        return (Opaque("urlretrieve()"), Opaque())
+    start = "file://"
+    path = url[len(start) :] if isinstance(url, str) and url.startswith(start + "/") else None
+    content = None if path is None else program.process.here.read(path)
+    if path is not None and content is None and not program.process.here.exists(path):
+        raise Raised("URLError")
+    program.doubt += path is None
+    program.process.write(text(goal), content)
+    return (goal, Opaque())
+
+
+def _mapped_file(program: Program, args: Args) -> Any:
+    """mmap.mmap: what is put into it is in the file."""
+    file = args.get(0, "fileno")
+    reads = args.named.get("access") == 1 or args.named.get("prot") == 1
+    if not isinstance(file, File):
+        return Opaque("mmap()") if reads else program.opaque(args)
+    return File(file.path, "r", program.process.here.read(file.path)) if reads or not file.writes else file
+
+
+def _variables(program: Program, args: Args) -> Any:
+    value = args.get(0)
+    return dict(value.attributes) if isinstance(value, Instance) else Opaque(args.source)
+
+
+def _now(program: Program, args: Args) -> Any:
+    import time
+
+    return Moment(time.time())
+
+
+def _parser(program: Program, args: Args) -> Any:
+    from guard.tools.python_arguments import parser
+
+    return parser(program, args)
 
 
 def _trash(program: Program, args: Args) -> None:
@@ -606,7 +663,7 @@ def _partial(program: Program, args: Args) -> Any:
     def run(program: Program, more: Args) -> Any:
         return call(program, args.values[0], [*args.values[1:], *more.values], {**args.named, **more.named}, args.source)
 
-    return Named(_local(program, run)) if args.values else Opaque()
+    return Named(local(program, run)) if args.values else Opaque()
 
 
 def _run_coroutine(program: Program, args: Args) -> Any:
@@ -705,8 +762,19 @@ LIBRARY: dict[str, Function] = {
     "os.path.islink": _path_function(lambda program, path: python_paths.presence(program, path, "symlink", follow=False)),
     "os.path.isabs": _path_function(lambda program, path: str(path).startswith("/")),
     "os.path.commonpath": _common,
-    "os.path.getsize": _path_function(lambda program, path: Opaque("getsize()")),
-    "os.path.getmtime": _path_function(lambda program, path: Opaque("getmtime()")),
+    "os.path.getsize": _path_function(python_paths.stat_field("st_size")),
+    "os.path.getmtime": _path_function(python_paths.stat_field("st_mtime")),
+    "os.path.getctime": _path_function(python_paths.stat_field("st_ctime")),
+    "os.path.getatime": _path_function(lambda program, path: Opaque("getatime()")),
+    "time.time": _now,
+    "builtins.vars": _variables,
+    "argparse.ArgumentParser": _parser,
+    "logging.basicConfig": _logged(-1, "filename"),
+    "logging.FileHandler": _logged(1, "filename"),
+    "logging.handlers.RotatingFileHandler": _logged(1, "filename"),
+    "logging.handlers.WatchedFileHandler": _logged(1, "filename"),
+    "urllib.request.urlretrieve": _retrieved,
+    "mmap.mmap": _mapped_file,
     "pathlib.Path": _path,
     "pathlib.Path.cwd": lambda program, args: Path(program.process.here.cwd),
     "pathlib.Path.home": lambda program, args: Path(python_paths.home(program, "~")),

@@ -46,6 +46,9 @@ def load(program: Program, name: str, level: int = 0) -> Any:
         return program.modules[name]
     source = _beside(program, name, level)
     if source is None or len(program.modules) >= MODULES:
+        import sys
+
+        program.foreign = program.foreign or name.partition(".")[0] not in sys.stdlib_module_names
         return Named(canonical(name))
     program.modules[name] = module = Instance(None, {})
     _run_module(program, module, *source)

@@ -7,7 +7,7 @@ from guard.overlay import DIRECTORY, FILE, SYMLINK
 from guard.tools.pathnames import WALKED, fits, joined_path, kind, matches
 from guard.tools.process import entries
 from guard.tools.python_program import Args, Program, truth
-from guard.tools.python_values import Opaque, Path, joined, text
+from guard.tools.python_values import Followed, Instance, Opaque, Path, joined, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,32 @@ def walk(program: Program, top: Text, bottom_up: bool = False) -> list[Any]:
     if left[0] <= 0 or not isinstance(top, str):
         more = join(top, "/", unknown("unknown-argument", "os.walk()"))
         found.append((more, [], [unknown("unknown-argument", "os.walk()")]))
-    return found[::-1] if bottom_up else found
+    return found[::-1] if bottom_up else Walk(found)
+
+
+class Walk(Followed):
+    """What os.walk goes through from the top: directories that the loop takes from the list of names are left out."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.doubt = 0
+        self.left_out: list[str] = []
+        self.names: list[str] = []
+
+    def enter(self, program: Program, at: int) -> bool:
+        """False below a directory that has been left out."""
+        top, inner, _ = self[at]
+        if any(f"{text(top)}/".startswith(path) for path in self.left_out):
+            return False
+        self.doubt, self.names = program.doubt, list(inner)
+        return True
+
+    def leave(self, program: Program, at: int) -> None:
+        """Notes which names the round has surely taken away."""
+        top, inner, _ = self[at]
+        if program.doubt == self.doubt and all(isinstance(name, str) for name in inner):
+            for name in set(self.names) - set(inner):
+                self.left_out.append(f"{joined_path([text(top), name])}".rstrip("/") + "/")
 
 
 def _walk(program: Program, top: Text, found: list[Any], left: list[int]) -> None:
@@ -279,7 +304,39 @@ def _open(program: Program, path: Path, args: Args) -> Any:
 def _info(program: Program, path: Path, args: Args) -> Any:
     if presence(program, path.text, None) is False:
         program.done(False)
-    return Opaque("stat()")
+    return information(program, path.text) or Opaque("stat()")
+
+
+def information(program: Program, path: Text, follow: bool = True) -> Instance | None:
+    """What stat tells of a file that the command has not touched so far, None where it is not known."""
+    here = program.process.here
+    where = here.path(path)
+    if not isinstance(where, str) or program.doubt:
+        return None
+    view = here.view
+    where = view.through(where) if follow else view.at(where)
+    found = None if view.touched(where) else view.lstat(where)
+    if found is None or any(file.writes for file in program.files):
+        return None
+    names = ("st_size", "st_mtime", "st_atime", "st_ctime", "st_mtime_ns", "st_uid", "st_gid", "st_nlink")
+    return Instance(None, {name: value for name in names if (value := getattr(found, name, None)) is not None})
+
+
+def stat_field(name: str) -> Callable[[Program, Text], Any]:
+    """os.path.getsize and its kin."""
+
+    def run(program: Program, path: Text) -> Any:
+        if presence(program, path, None) is False:
+            program.done(False)
+        found = information(program, path)
+        return Opaque(name) if found is None else found.attributes.get(name, Opaque(name))
+
+    return run
+
+
+def _walk_paths(program: Program, path: Path, bottom_up: bool) -> list[Any]:
+    found = [(Path(top), inner, names) for top, inner, names in walk(program, path.text, bottom_up)]
+    return found if bottom_up else Walk(found)
 
 
 METHODS: dict[str, Callable[[Program, Path, Args], Any]] = {
@@ -309,9 +366,7 @@ METHODS: dict[str, Callable[[Program, Path, Args], Any]] = {
     "iterdir": lambda program, path, args: children(program, path),
     "glob": lambda program, path, args: _search(program, path, args.get(0, "pattern")),
     "rglob": lambda program, path, args: _search(program, path, joined("**/", args.get(0, "pattern"))),
-    "walk": lambda program, path, args: [
-        (Path(top), inner, names) for top, inner, names in walk(program, path.text, truth(args.get(0, "top_down", True)) is False)
-    ],
+    "walk": lambda program, path, args: _walk_paths(program, path, truth(args.get(0, "top_down", True)) is False),
     "read_text": _read_text,
     "read_bytes": lambda program, path, args: read(program, path.text, False),
     "write_text": _write,

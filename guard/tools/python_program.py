@@ -35,7 +35,7 @@ COMBINATIONS = 16
 # A program that holds none of these words harms no file that guard could name.
 LIVELY = re.compile(
     r"unlink|remove|rmtree|rmdir|renam|replac|truncate|system|popen|Popen|subprocess|exec|spawn|open|write|move|copy|touch|link|trash|"
-    r"unpack|extract|getoutput|input|save|to_[a-z]+|send2|dump|call|run|eval|import_|getattr|sh\b|compile|chdir|environ|map|Thread|clean"
+    r"unpack|extract|getoutput|input|save|to_[a-z]+|send2|dump|call|run|eval|import_|getattr|sh\b|compile|chdir|environ|map|Thread|clean|retrieve|Handler|basicConfig"
 )
 
 
@@ -104,6 +104,9 @@ class Program:
         self.lively: dict[int, bool] = {}
         self.names: set[str] = set()
         self.counter = 0
+        self.printed: File | None = None  # the file that print writes to in place of standard output
+        self.rewritten: list[Any] = []  # lines of files that print writes anew
+        self.foreign = False  # a module has been imported that may not be there
         self.unordered = False  # a directory has been listed: in which order the names came, only the real run knows
 
     def tick(self) -> None:
@@ -174,6 +177,11 @@ class Program:
 
     def print(self, shown: Text) -> None:
         """Adds to standard output."""
+        if self.printed is not None:
+            from guard.tools.python_library import write_file
+
+            write_file(self, self.printed, shown)
+            return
         if not self.process.certain:
             self.silent = False
         self.process.output.append(shown)

@@ -7,6 +7,7 @@ from guard.tools.python_expressions import call, listed
 from guard.tools.python_program import Args, Program, truth
 from guard.tools.python_values import (
     SIZE,
+    File,
     Named,
     Opaque,
     Path,
@@ -218,6 +219,8 @@ def _str(program: Program, args: Args) -> Any:
 
 def _len(program: Program, args: Args) -> Any:
     value = args.get(0)
+    if isinstance(value, File) and value.content is not None:
+        return len(value.content)  # of a file in memory
     plain = isinstance(value, (str, bytes, list, tuple, dict, set, frozenset, range)) and not isinstance(value, Pattern)
     return len(value) if plain else Opaque(args.source)
 

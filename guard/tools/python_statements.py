@@ -5,7 +5,7 @@ from __future__ import annotations
 from guard.effects import Pattern
 from guard.tools.python_expressions import assign, call, evaluate, iterate, names_in, source_of
 from guard.tools.python_program import Break, Continue, Program, Return, truth
-from guard.tools.python_values import Class, Exit, File, Function, Instance, Named, Opaque, Raised, origins
+from guard.tools.python_values import Class, Exit, File, Followed, Function, Instance, Named, Opaque, Raised, origins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +25,27 @@ def execute(program: Program, body: list[Any]) -> None:
 
 
 def _expression(program: Program, node: Any) -> None:
+    if _idle(program, node.value):
+        return
     opened = len(program.files)
     evaluate(program, node.value)
     for file in program.files[opened:]:
         program.close(file)
+
+
+def _idle(program: Program, node: Any) -> bool:
+    """True for what would only do something once its items are asked for, which nobody does: map(f, items), (f(x) for x in y)."""
+    if type(node).__name__ == "GeneratorExp":
+        evaluate(program, node.generators[0].iter)
+        return True
+    if type(node).__name__ != "Call" or type(node.func).__name__ != "Name" or node.func.id not in ("map", "filter"):
+        return False
+    callee = evaluate(program, node.func)
+    if not isinstance(callee, Named) or callee.name != f"builtins.{node.func.id}":
+        return False
+    for each in node.args:
+        evaluate(program, each)
+    return True
 
 
 def _assign(program: Program, node: Any) -> None:
@@ -77,17 +94,26 @@ def _if(program: Program, node: Any) -> None:
 def _for(program: Program, node: Any) -> None:
     items = evaluate(program, node.iter)
     values, complete = iterate(program, items, node)
+    follows = items if isinstance(items, Followed) else None
     done = False
     try:
-        for value in values:
+        for at, value in enumerate(values):
+            if follows is not None and not follows.enter(program, at):
+                continue
             assign(program, node.target, value)
             try:
                 execute(program, node.body)
             except Continue:
                 continue
+            finally:
+                if follows is not None:
+                    follows.leave(program, at)
         done = True
     except Break:
         pass
+    finally:
+        if follows is not None:
+            follows.end(program)
     if not complete:
         _some_rounds(program, node, Opaque(source_of(node.target), origins(items)))
     if done:
@@ -308,8 +334,25 @@ def _import_from(program: Program, node: Any) -> None:
 
 
 def _match(program: Program, node: Any) -> None:
-    evaluate(program, node.subject)
-    program.either(*[_body(program, case.body) for case in node.cases], lambda: None)
+    from guard.tools.python_match import fits
+
+    subject = evaluate(program, node.subject)
+    possible: list[Any] = []
+    for case in node.cases:
+        found = fits(program, case.pattern, subject)
+        if found is not False and case.guard is not None:
+            guard = truth(evaluate(program, case.guard))
+            found = False if guard is False else None if None in (guard, found) else True
+        if found is True and not possible:
+            execute(program, case.body)
+            return
+        if found is not False:
+            possible.append(case)
+        if found is True:
+            program.either(*[_body(program, each.body) for each in possible])
+            return
+    if possible:
+        program.either(*[_body(program, each.body) for each in possible], lambda: None)
 
 
 def _body(program: Program, body: list[Any]) -> Callable[[], None]:

@@ -148,6 +148,26 @@ class Scope:
         self.shared.get(name, self).names[name] = value
 
 
+class Moment(float):
+    """A time that depends on when the program runs, in seconds; an hour more or less cannot be told apart."""
+
+    UNSURE = 3_600.0
+
+
+class Followed(list):  # type: ignore[type-arg]
+    """Items whose loop does something by itself: goes on into directories, or changes which file print writes to."""
+
+    def enter(self, program: Any, at: int) -> bool:
+        """Called before the round for an item; False when the loop does not come to it."""
+        return True
+
+    def leave(self, program: Any, at: int) -> None:
+        """Called after the round for an item."""
+
+    def end(self, program: Any) -> None:
+        """Called behind the loop."""
+
+
 class Raised(Exception):
     """The program raises here."""
 
@@ -179,6 +199,8 @@ def known(value: Any, depth: int = 4) -> bool:
         return depth > 0 and all(known(item, depth - 1) for item in value)
     if isinstance(value, dict):
         return depth > 0 and all(known(k, depth - 1) and known(v, depth - 1) for k, v in value.items())
+    if isinstance(value, Moment):
+        return False
     return value is None or value is Ellipsis or isinstance(value, (str, bytes, bytearray, int, float, complex, range))
 
 

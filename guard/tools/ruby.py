@@ -215,7 +215,9 @@ RUBY_DEEDS = deeds.table(
     ("File.basename", deeds.last_part),
     ("File.dirname", deeds.first_part),
     ("system exec spawn Kernel.system Kernel.exec IO.popen Open3.capture2 Open3.capture3 Process.spawn sh", deeds.shelled),
-    ("puts print p require require_relative", deeds.nothing),
+    ("puts", deeds.printed("\n", "\n")),
+    ("print", deeds.printed("", "")),
+    ("p require require_relative", deeds.nothing),
     (".delete .unlink .rmtree .rm_rf", lambda reader, args: deeds.each("remove", 0)(reader, args)),
     (".write", deeds.written),
     (".read", deeds.content),
@@ -243,7 +245,8 @@ PHP_DEEDS = deeds.table(
     ("basename", deeds.last_part),
     ("dirname", deeds.first_part),
     ("array_map array_walk", _applied),
-    ("echo print var_dump realpath", _same),
+    ("echo print", deeds.printed("", "")),
+    ("var_dump realpath", _same),
 )
 
 LUA_DEEDS = deeds.table(
@@ -251,5 +254,7 @@ LUA_DEEDS = deeds.table(
     ("os.rename", deeds.pairs("rename")),
     ("os.execute io.popen", lambda reader, args: reader.shell(args.texts(0))),
     ("io.open io.output", _open),
-    ("print io.write ipairs pairs", deeds.nothing),
+    ("print", deeds.printed("\n", "\t")),
+    ("io.write", deeds.printed("", "")),
+    ("ipairs pairs", deeds.nothing),
 )

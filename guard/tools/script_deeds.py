@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from guard.tools.script_reader import Deed
     from guard.tools.script_tokens import Language
 
+LOSING = frozenset(  # methods that may leave out most of the text
+    ".filter() .slice() .substring() .substr() .split() .shift() .pop() .splice() .match() .find() .join() .at()".split()
+)
+TURNS = frozenset(  # words of programs that may do a thing not at all, or several times
+    (
+        "if unless else for foreach while until switch case when try catch function sub def lambda do forEach map filter each "
+        "times select reduce then exit die throw raise return sprintf util inspect system exec spawn setTimeout ? & |"
+    ).split()
+)
 FIRST_MARK = 0xE000  # private letters that stand for the unknown parts of a program while it is read
 
 
@@ -27,8 +36,10 @@ def follow(
     argv: list[Text],
     path: str | None,
     names: Mapping[str, str] = {},
+    shows: bool = False,
 ) -> Analysis:
-    """What a program does; `argv` are its arguments, `path` its file, `names` modules that it has from the start."""
+    """What a program does; `argv` are its arguments, `path` its file, `names` modules that it has from the start. With `shows`,
+    the value of the program is printed."""
     holes: dict[str, Pattern] = {}
     parts = []
     for piece in (source,) if isinstance(source, str) else source.pieces:
@@ -48,13 +59,37 @@ def follow(
             [here.rpartition("/")[0] if isinstance(here, str) else here]
         )
     try:
+        value = reader.expression() if shows else None
         reader.run()
     except RecursionError:
         from guard.effects import Unknown
 
         process.emit(Unknown("too-deep", f"this {language.name} program"))
-    process.output = [unknown("unknown-output", language.name)]
+        value, reader.straight = None, False
+    if shows:
+        shown(reader, [value] if value is not None and not any(token.value == ";" for token in reader.tokens) else [], "\n")
+    known = reader.straight and reader.shown
+    process.output = list(reader.shown) if known else [unknown("unknown-output", language.name)]
     return process.result()
+
+
+def shown(reader: Reader, values: list[Value], end: str, between: str = " ") -> None:
+    """Adds to standard output; when it is not known exactly what, or whether, none of the output is."""
+    texts = [value.texts[0] for value in values if value.exact and len(value.texts) == 1 and not value.whole]
+    if len(texts) != len(values) or not values or TURNS & {token.value for token in reader.tokens}:
+        reader.straight = False
+        return
+    reader.shown += [*[part for text in texts for part in (between, text)][1:], end]
+
+
+def printed(end: str, between: str = " ") -> Deed:
+    """A function that prints its arguments."""
+
+    def run(reader: Reader, args: Args) -> Value:
+        shown(reader, args.values, end, between)
+        return Value(args.all)
+
+    return run
 
 
 def each(name: str, at: int | None = None) -> Deed:
@@ -105,7 +140,8 @@ def write(reader: Reader, path: Text, content: Text) -> None:
     if isinstance(content, str):
         reader.process.write(path, encode(content))
     else:
-        reader.process.write(path, None, reader.process.here.where(path) in reader.read)
+        lost = any(hole.what in LOSING for hole in content.holes)
+        reader.process.write(path, None, not lost and reader.process.here.where(path) in reader.read)
 
 
 def appended(reader: Reader, args: Args) -> None:
@@ -125,13 +161,13 @@ def content(reader: Reader, args: Args) -> Value:
             reader.read.add(where)
         data = reader.process.here.read(path)
         found.append(unknown("unknown-argument", f"the content of {path}") if data is None else decode(data))
-    return Value(found)
+    return Value(found, exact=len(found) == 1)
 
 
 def shelled(reader: Reader, args: Args) -> Value:
     """A shell's child, by the text of the first argument; with more arguments, an argument vector."""
     vector = [text for value in args.values for text in value.texts if not value.options]
-    if len(vector) == 1 or (args.values and len(args.values[0].texts) > 1):
+    if len(vector) == 1 or (args.values and len(args.values[0].texts) > 1 and not args.values[0].whole):
         return reader.shell(vector if len(vector) == 1 else args.texts(0))
     return Value([reader.process.run(tuple(vector)).output]) if vector else Value()
 
@@ -201,7 +237,32 @@ def listed(reader: Reader, args: Args) -> Value:
         found += [unknown("unknown-argument", f"the names in {path}")] if names is None else names
     for value in args.values:
         reader.apply(value, Value(found))
-    return Value(found)
+    known = all(isinstance(each, str) for each in found) and len(args.texts(0)) == 1
+    return Value(found, whole=known, exact=known)
+
+
+def opened(reader: Reader, args: Args) -> None:
+    """opendir HANDLE, PATH: readdir gives what is in it."""
+    if len(args.values) > 1:
+        keep_handle(reader, args.values[0], args.texts(1))
+
+
+def keep_handle(reader: Reader, handle: Value, paths: list[Text]) -> None:
+    """Notes what a handle was opened on."""
+    if len(paths) == 1:
+        reader.handles[handle_name(handle)] = paths[0]
+
+
+def handle_name(handle: Value) -> str:
+    """The name of the variable, or bareword, that a handle is."""
+    first = handle.texts[0] if handle.texts else ""
+    return handle.module or (first.holes[0].what if isinstance(first, Pattern) else first)
+
+
+def entered(reader: Reader, args: Args) -> Value:
+    """readdir HANDLE"""
+    path = reader.handles.get(handle_name(args.values[0])) if args.values else None
+    return listed(reader, Args([Value([path])])) if path is not None else Value([unknown("unknown-argument", "readdir()")])
 
 
 def listed_whole(reader: Reader, args: Args) -> Value:
@@ -215,7 +276,9 @@ def listed_whole(reader: Reader, args: Args) -> Value:
 
 def globbed(reader: Reader, args: Args) -> Value:
     """The paths that patterns match."""
-    return Value(reader.glob(args.all))
+    found = reader.glob(args.all)
+    known = all(isinstance(path, str) for path in (*found, *args.all))
+    return Value(found, whole=known, exact=known)
 
 
 def nothing(reader: Reader, args: Args) -> Value:

@@ -7,7 +7,7 @@ met. What is not understood is stepped over.
 from __future__ import annotations
 
 from guard.effects import Pattern, Text, join, unknown
-from guard.tools.script_tokens import Insert, Language, Token, cut
+from guard.tools.script_tokens import Cutter, Insert, Language, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ SAME = frozenset(
         "expand_path lc uc"
     ).split()
 )
+KEEPING = frozenset("sort reverse uniq values freeze dup to_a toArray compact flatten".split())  # the texts themselves stay
+FILTERS = {"filter": True, "select": True, "reject": False}
+JUMPS = frozenset("next continue last break return redo exit die throw process".split())
 UNCALLED = frozenset(["if", "elsif", "unless", "while", "until", "switch", "catch", "elseif", "when", "case"])
 
 
@@ -45,9 +48,13 @@ class Closure:
 
 
 class Value:
-    """What an expression may give: the texts, and a function or the name of a library's module or function."""
+    """What an expression may give: the texts, and a function or the name of a library's module or function.
 
-    __slots__ = ("function", "module", "options", "texts")
+    `whole` says that the texts are a list of all of them, not alternatives; `exact` that each stands as it is; `lossy` that
+    items of a list may have been left out, nobody knows which; `regex` are an expression and its flags.
+    """
+
+    __slots__ = ("exact", "function", "lossy", "module", "options", "regex", "texts", "whole")
 
     def __init__(
         self,
@@ -55,7 +62,13 @@ class Value:
         module: str = "",
         options: dict[str, Value] | None = None,
         function: Closure | None = None,
+        whole: bool = False,
+        exact: bool = False,
     ) -> None:
+        self.whole = whole
+        self.exact = exact
+        self.lossy = False
+        self.regex: tuple[str, str] | None = None
         self.texts = (texts or [])[:TEXTS]
         self.module = module
         self.options = options or {}
@@ -95,13 +108,19 @@ class Reader:
         self.language = language
         self.deeds = deeds
         self.holes = holes
-        self.tokens = cut(source, language)
+        cutter = Cutter(source, language)
+        self.tokens = cutter.all()
+        self.lines = cutter.lines
         self.at = 0
         self.end = len(self.tokens)
         self.variables: dict[str, Value] = {}
         self.functions: dict[str, Closure] = {}
         self.depth = 0
         self.read: set[str] = set()  # physical paths of the files that the program has read
+        self.handles: dict[str, Text] = {}  # what file and directory handles were opened on
+        self.shown: list[Text] = []  # what is printed,
+        self.straight = True  # as far as that is known
+        self.stable: dict[str, bool] = {}
 
     # --- tokens
 
@@ -203,8 +222,11 @@ class Reader:
             if token.value in ("function", "sub") and self.peek(1).kind == "name":
                 self.at = self._closure(self.at + 2)[1]
                 return
-            if self.language.name in ("perl", "ruby"):
-                self._modifier()
+            if self.language.name in ("perl", "ruby") and self._modifier():
+                return
+            if token.value in ("if", "unless", "elsif", "elseif") and self._braces():
+                self._if()
+                return
             if token.value in ("for", "foreach"):
                 self._for()
                 return
@@ -215,33 +237,184 @@ class Reader:
                 self.next()
         self.expression()
 
-    def _modifier(self) -> None:
-        """`unlink $_ for LIST`: the list comes first."""
+    def _modifier(self) -> bool:
+        """`unlink $_ for LIST`: the list comes first. `unlink $f if COND`: the condition does; True when all has been done."""
         at, depth = self.at + 1, 0
+        if self.peek().value in UNCALLED or self.peek().value in ("for", "foreach", "do", "def", "begin", "else"):
+            return False
         while at < self.end and depth >= 0:
             token = self.tokens[at]
             if token.kind == "mark":
                 if token.value in ";\n" and depth == 0:
-                    return
+                    return False
                 depth += (token.value in "([{") - (token.value in ")]}")
             elif token.kind == "name" and token.value in ("for", "foreach") and depth == 0 and self.language.name == "perl":
                 here, self.at = self.at, at + 1
-                self.variables["_"] = Value(self.list_of(";"))
+                items = self.values(";", "}")
                 self.at = here
-                return
+                if _nothing(items):
+                    self.at = self.statement_end(at + 1)
+                    return True
+                self.variables["_"] = Value(
+                    [text for item in items for text in item.texts], exact=all(item.exact for item in items)
+                )
+                return False
+            elif token.kind == "name" and token.value in ("if", "unless") and depth == 0:
+                end = self.statement_end(at + 1)
+                self._guarded(at + 1, end, token.value == "unless", (self.at, at), None)
+                here, self.at = self.at, at + 1
+                self._within(at + 1, end)
+                self.at = max(here, end)
+                return True
             at += 1
+        return False
+
+    def statement_end(self, at: int) -> int:
+        """The place behind the statement that begins at a place; rather too early than too late."""
+        token = self.tokens[at] if at < self.end else Token("end", "")
+        if token == Token("mark", "{"):
+            return self.closing(at) + 1
+        if token.kind == "name" and token.value in ("if", "for", "while", "foreach", "unless") and at + 1 < self.end:
+            if self.tokens[at + 1] != Token("mark", "("):
+                return at
+            end = self.statement_end(self.closing(at + 1) + 1)
+            return self.statement_end(end + 1) if end < self.end and self.tokens[end] == Token("name", "else") else end
+        begins = at
+        while at < self.end:
+            token = self.tokens[at]
+            if token.kind == "mark" and (token.value in ";\n" or token.value in ")]}"):
+                return at
+            before = self.tokens[at - 1]
+            if (
+                at > begins
+                and self.language.name == "node"
+                and self.lines[at] > self.lines[at - 1]
+                and self._breaks(before, token)
+            ):
+                return at
+            at = self.closing(at) + 1 if token.kind == "mark" and token.value in "([{" else at + 1
+        return min(at, self.end)
+
+    def _breaks(self, before: Token, token: Token) -> bool:
+        """True where the end of a line may end a statement."""
+        ended = before.kind != "mark" or before.value in ")]}"
+        return ended and (token.kind != "mark" or token.value in "{}!")
+
+    def _braces(self) -> bool:
+        """True when an if here has its condition in brackets, as languages with blocks in braces write it."""
+        return self.peek(1) == Token("mark", "(") and self.language.name in ("node", "perl", "php")
+
+    def _if(self) -> None:
+        """if (COND) STATEMENT else STATEMENT: what surely is not carried out is stepped over."""
+        negated = self.next().value == "unless"
+        close = self.closing(self.at)
+        start, first = self.at + 1, close + 1
+        self._within(start, close)
+        end = self.statement_end(first)
+        other = None
+        behind = end + 1 if end < self.end and self.tokens[end] == Token("mark", ";") else end
+        if behind < self.end and self.tokens[behind].kind == "name" and self.tokens[behind].value in ("else", "elsif", "elseif"):
+            begins = behind + 1 if self.tokens[behind].value == "else" else behind
+            stop = self.statement_end(begins) if self.tokens[behind].value == "else" else self._chained(behind)
+            other = (begins, stop)
+        self.at = max(end, other[1]) if other is not None else end
+        self._guarded(start, close, negated, (first, end), other)
+
+    def _chained(self, at: int) -> int:
+        """The place behind elsif (..) {..} elsif (..) {..} else {..}"""
+        while at < self.end and self.tokens[at].kind == "name" and self.tokens[at].value in ("elsif", "elseif", "else"):
+            brace = self.closing(at + 1) + 1 if self.tokens[at].value != "else" else at + 1
+            at = self.closing(brace) + 1
+        return at
+
+    def _guarded(self, start: int, end: int, negated: bool, body: tuple[int, int], other: tuple[int, int] | None) -> None:
+        """Carries out what depends on a condition, for those of the possible texts of a variable for which it may hold."""
+        name, yes, no = self._tested(start, end, negated)
+        behind = self.at
+        for (first, last), texts in ((body, yes), (other or (0, 0), no)):
+            if first < last and texts != []:
+                self._with_texts(name, texts, first, last)
+        self.at = max(self.at, behind)
+        if other is None and self._jumps(*body):
+            if no == []:
+                self.at = self._block_end(self.at)
+            elif name and no is not None:
+                kept = self.variables[name]
+                self.variables[name] = Value(no, exact=kept.exact)
+
+    def _tested(self, start: int, end: int, negated: bool) -> tuple[str, list[Text] | None, list[Text] | None]:
+        """The variable that a condition is about, if it is one; its texts for which it may hold, and those for which it may not.
+        Without a variable, an empty list says that this surely is not so, None that it may be."""
+        from guard.tools.script_conditions import Condition, stable
+
+        used = {token.value.lstrip("$@%") for token in self.tokens[start:end] if token.kind == "name"}
+        used |= (
+            {"_"} if self.language.name == "perl" and any(token.kind == "regex" for token in self.tokens[start:end]) else set()
+        )
+        open_names = [
+            name for name in sorted(used) if (value := self.variables.get(name)) and not value.whole and len(value.texts) > 1
+        ]
+        if not open_names:
+            found = Condition(self, {}).holds(start, end)
+            found = None if found is None else found is not negated
+            return "", [] if found is False else None, [] if found is True else None
+        name = open_names[0]
+        value = self.variables[name]
+        if len(open_names) > 1 or not value.exact or not stable(self, name):
+            return "", None, None
+        yes: list[Text] = []
+        no: list[Text] = []
+        for text in value.texts:
+            found = Condition(self, {name: text}).holds(start, end) if isinstance(text, str) else None
+            if found is None or found is not negated:
+                yes.append(text)
+            if found is None or found is negated:
+                no.append(text)
+        return name, yes, no
+
+    def _with_texts(self, name: str, texts: list[Text] | None, first: int, last: int) -> None:
+        kept = self.variables.get(name)
+        narrowed = None
+        if name and texts is not None and kept is not None:
+            narrowed = self.variables[name] = Value(texts, exact=kept.exact)
+        self._within(first, last)
+        if kept is not None and narrowed is not None and self.variables.get(name) is narrowed:
+            self.variables[name] = kept
+
+    def _jumps(self, first: int, last: int) -> bool:
+        """True when a statement does nothing but leave what it stands in."""
+        tokens = self.tokens[first:last]
+        inner = [token for token in tokens if not (token.kind == "mark" and token.value in "{};")]
+        if not inner or inner[0].kind != "name" or inner[0].value not in JUMPS:
+            return False
+        ended = [at for at, token in enumerate(tokens) if token == Token("mark", ";")]
+        if inner[0].value == "process":
+            return len(inner) > 2 and inner[2].value == "exit" and len(inner) < 7
+        return not ended or ended[0] >= len(tokens) - 2 or len(inner) == 1
+
+    def _block_end(self, at: int) -> int:
+        """The place of the mark that closes the block around a place."""
+        depth = 0
+        while at < self.end:
+            token = self.tokens[at]
+            if token.kind == "mark":
+                depth += (token.value in "([{") - (token.value in ")]}")
+                if depth < 0:
+                    return at
+            at += 1
+        return self.end
 
     def _for(self) -> None:
         self.next()
         self.word("await", "my", "our")
         if self.language.name == "perl" and self.peek().kind == "name" and self.peek(1).value == "(":
             name = self.next().value
-            self._bind(name, self.expression())
+            self._each([name], self.expression(), self.at)
         elif self.language.name in ("ruby", "lua"):
             names = self._names_until("in")
             value = self.expression()
             for name in names:
-                self._bind(name, value)
+                self._bind_one(name, value)
         elif self.peek().value == "(":
             self._for_in_brackets()
 
@@ -269,11 +442,15 @@ class Reader:
                     if token.kind == "name" and token.value not in SKIPPED:
                         names.append(token.value)
                 value = self.expression()
-            for name in names:
-                self._bind(name, value)
-            self.at = close + 1
+            self._each(names, value, close + 1)
         elif self.language.name == "perl":
-            self.variables["_"] = self.expression()
+            self._each(["_"], self.expression(), self.at)
+
+    def _each(self, names: list[str], value: Value, behind: int) -> None:
+        """Binds the names of a loop; steps over the body, which begins behind the place, when there is nothing to go through."""
+        for name in names:
+            self._bind_one(name, value)
+        self.at = self.statement_end(behind) if _nothing([value]) else behind
 
     def _import(self) -> None:
         """import x, {y as z} from "m"; what else imports is stepped over."""
@@ -390,7 +567,9 @@ class Reader:
             if value.module and len(names) > 0 and self.spread
             else value.module
         )
-        self._bind(name.partition(":")[0], Value(value.texts, module, value.options, value.function))
+        bound = Value(value.texts, module, value.options, value.function, value.whole and not self.spread, value.exact)
+        bound.lossy = value.lossy
+        self._bind(name.partition(":")[0], bound)
 
     def _target(self) -> list[str] | None:
         """The names that an assignment beginning here would bind: x =, {a, b: c} =, (a, b) =."""
@@ -444,19 +623,21 @@ class Reader:
         token = self.peek()
         if token.kind == "text":
             self.next()
-            return Value(self._text(token))
+            return Value(self._text(token), exact=all(isinstance(piece, str) for piece in token.pieces))
         if token.kind == "words":
             self.next()
-            return Value(list(token.value.split()))
+            return Value(list(token.value.split()), whole=True, exact=True)
         if token.kind == "command":
             self.next()
             return self.shell(self._text(token))
         if token.kind == "glob":
             self.next()
-            return Value(self.glob(self._text(token)))
-        if token.kind == "number":
+            return Value(self.glob(self._text(token)), whole=True, exact=True)
+        if token.kind in ("number", "regex", "change"):
             self.next()
-            return Value([token.value])
+            value = Value([token.value if token.kind == "number" else "0"])
+            value.regex = (token.value, str(token.pieces[0])) if token.kind == "regex" else None
+            return value
         if token.kind == "name":
             return self._name()
         return self._bracket(token)
@@ -475,9 +656,12 @@ class Reader:
         values = self.values()
         self.end, self.at = kept, close + 1
         last = values[-1] if values else Value()
-        if len(values) == 1 and (last.module or last.function or last.options):
+        if len(values) == 1 and (last.module or last.function or last.options or token.value == "("):
             return last
-        return Value([text for value in values for text in value.texts])
+        texts = [text for value in values for text in value.texts]
+        alone = all(len(value.texts) == 1 or value.whole for value in values)
+        lone = bool(texts) and (token.value == "[" or len(values) > 1)
+        return Value(texts, whole=lone and alone and len(texts) <= TEXTS, exact=all(value.exact for value in values))
 
     def _object(self, close: int) -> Value:
         """An object or hash: its names with their values."""
@@ -520,8 +704,8 @@ class Reader:
             return Value(function=closure)
         if self.language.name == "node" and self.peek().value == "=" and self.peek(1).value == ">":
             return self._arrow([name], self.at + 2)
-        if name in ("map", "grep", "sort") and self.language.name == "perl" and self.peek().value == "{":
-            return self._mapped()
+        if name in ("map", "grep", "sort") and self.language.name == "perl" and self.peek() != Token("mark", "="):
+            return self._mapped(name)
         if self.peek().kind == "mark" and self.peek().value == "(":
             return self._call(name)
         if name in self.variables and self.language.name != "perl":
@@ -568,14 +752,67 @@ class Reader:
             return Value(options={str(left.module or "".join(map(str, left.texts))): self._unary()})
         return left
 
-    def _mapped(self) -> Value:
-        """map { BLOCK } LIST: the list comes first."""
-        close = self.closing(self.at)
-        start, self.at = self.at + 1, close + 1
+    def _mapped(self, name: str) -> Value:
+        """map { BLOCK } LIST, map EXPRESSION, LIST: the list comes first."""
+        stop = self.closing(self.at) if self.peek() == Token("mark", "(") else self.end
+        if stop < self.end:
+            self.next()
+        if self.peek() == Token("mark", "{"):
+            close = self.closing(self.at)
+            start, self.at = self.at + 1, close + 1
+        else:
+            start, close = self.at, self._comma(self.at)
+            self.at = close if name != "sort" else start
         self.mark(",")
-        self.variables["_"] = Value([text for value in self._bare_arguments() for text in value.texts])
-        self._within(start, close)
-        return self.variables["_"]
+        kept, self.end = self.end, min(stop, self.end)
+        values = self._bare_arguments()
+        self.end = kept
+        self.at = max(self.at, stop + 1) if stop < self.end else self.at
+        items = Value(
+            [text for value in values for text in value.texts],
+            whole=all(value.whole or len(value.texts) == 1 for value in values),
+            exact=all(value.exact for value in values),
+        )
+        if name == "sort" or _nothing([items]):
+            return items
+        if name == "grep":
+            items = self.filtered(items, "_", start, close)
+        before, self.variables["_"] = self.variables.get("_"), Value(items.texts, exact=items.exact)
+        here, self.at = self.at, start
+        result = items
+        if name == "map" and Token("mark", ";") not in self.tokens[start:close]:
+            kept, self.end = self.end, close
+            made = self.values()
+            self.end = kept
+            result = Value([text for value in made for text in value.texts], whole=items.whole)
+        else:
+            self._within(start, close)
+        self.at = here
+        if before is not None and name == "grep":
+            self.variables["_"] = before
+        return result
+
+    def _comma(self, at: int) -> int:
+        """The next comma, outside brackets."""
+        while at < self.end and self.tokens[at] != Token("mark", ",") and self.tokens[at] != Token("mark", ";"):
+            token = self.tokens[at]
+            at = self.closing(at) + 1 if token.kind == "mark" and token.value in "([{" else at + 1
+        return min(at, self.end)
+
+    def filtered(self, items: Value, name: str, start: int, end: int, keep: bool = True) -> Value:
+        """The items for which a condition on a name may hold."""
+        from guard.tools.script_conditions import Condition
+
+        kept: list[Text] = []
+        sure = items.exact
+        for text in items.texts:
+            found = Condition(self, {name: text}).holds(start, end) if isinstance(text, str) and items.exact else None
+            sure = sure and found is not None
+            if found is None or found is keep:
+                kept.append(text)
+        result = Value(kept, whole=items.whole and (sure or bool(kept)), exact=items.exact)
+        result.lossy = items.lossy or not sure
+        return result
 
     def _postfix(self, value: Value) -> Value:
         while self.at < self.end:
@@ -617,6 +854,8 @@ class Reader:
         kept, self.end = self.end, close
         key = self.list_of()
         self.end, self.at = kept, close + 1
+        if value.lossy:
+            return Value(value.texts, exact=value.exact)
         if len(key) == 1 and isinstance(key[0], str) and key[0].isdigit() and int(key[0]) < len(value.texts):
             return Value([value.texts[int(key[0])]])
         return value
@@ -628,7 +867,7 @@ class Reader:
             while self.at < self.end and not self.mark("|"):
                 token = self.next()
                 if token.kind == "name":
-                    self._bind(token.value, value)
+                    self._bind_one(token.value, value)
 
     def _member(self, value: Value) -> Value:
         if self.peek().kind != "name":
@@ -659,25 +898,52 @@ class Reader:
         deed = self.deeds.get(f".{name}")
         if deed is not None:
             return deed(self, Args([value, *args.values])) or Value()
+        if name in FILTERS and args.values and (function := args.values[0].function) is not None and function.names:
+            value = self._chosen(value, function, FILTERS[name])
         if name in LISTING:
+            if _nothing([value]):
+                return value
             for each in args.values:
                 self.apply(each, value)
             return value if name not in ("map", "flatMap") else _either(value, Value())
         if name in SAME or name in ("then", "catch", "finally"):
             for each in args.values:
                 self.apply(each, value)
+            return (
+                value if name in KEEPING or not value.exact else Value(value.texts, value.module, value.options, value.function)
+            )
+        if name == "name" and self.language.name == "node" and value.exact:
             return value
+        if name == "join" and (value.lossy or (value.whole and not value.texts)):
+            return Value([unknown("unknown-argument", ".filter()") if value.lossy else ""])
         if name == "join" and value.texts:
             separator = args.texts(0)[0] if args.texts(0) else ("," if self.language.name == "node" else "")
             return Value([join(*[part for text in value.texts for part in (separator, text)][1:])])
         if name in ("concat", "push", "unshift", "add") and value.texts is not None:
             value.texts += args.all
+            value.lossy = value.lossy or not args.all
+            value.exact = value.exact and all(each.exact for each in args.values)
             return value
         if name == "split" and len(value.texts) == 1 and isinstance(value.texts[0], str) and args.texts(0) and args.texts(0)[0]:
-            return Value(list(value.texts[0].split(str(args.texts(0)[0]))))
+            parts = value.texts[0].split(str(args.texts(0)[0]))
+            plain = args.values[0].regex is None and len(parts) <= TEXTS
+            return Value(list(parts), whole=plain, exact=plain) if plain else Value([unknown("unknown-argument", ".split()")])
+        if name in ("replace", "replaceAll") and args.values and args.values[0].regex is not None:
+            return Value([_substituted(text, args) for text in value.texts])
         if name in ("replace", "replaceAll", "sub", "gsub", "substring", "slice", "toUpperCase", "toLowerCase"):
             return Value([_replaced(text, name, args) for text in value.texts])
         return Value([unknown("unknown-argument", f".{name}()")]) if value.texts else Value()
+
+    def _chosen(self, value: Value, function: Closure, keep: bool) -> Value:
+        """What a filter leaves, as far as its function can be read as one condition."""
+        start, end = function.start, function.end
+        while start < end and self.tokens[start].value in ("return", "{"):
+            start += 1
+        while start < end and self.tokens[end - 1] == Token("mark", ";"):
+            end -= 1
+        if Token("mark", ";") in self.tokens[start:end]:
+            start = end  # several statements
+        return self.filtered(value, function.names[0], start, end, keep)
 
     # --- calls
 
@@ -720,7 +986,10 @@ class Reader:
     def apply(self, value: Value, items: Value) -> None:
         """Calls a function that was handed over, on each of the items."""
         if value.function is not None:
+            if _nothing([items]):
+                return
             known = items if items.texts else Value([unknown("unknown-argument", "an argument")])
+            known = Value(known.texts, known.module, known.options, known.function, exact=known.exact) if known.whole else known
             self.call(value.function, [known] * max(1, len(value.function.names)))
         elif value.module and items.texts:
             self.named(value.module, Args([items]))
@@ -745,12 +1014,23 @@ class Reader:
         """What a variable may stand for."""
         plain = name.lstrip("$@%&#")
         if plain in self.variables:
-            return self.variables[plain]
+            found = self.variables[plain]
+            if name.startswith("@") and self.language.name == "perl" and not found.whole:
+                listed = Value(exact=found.exact, whole=True)
+                listed.texts = found.texts
+                return listed
+            return found
         deed = self.deeds.get(f"={name}") or self.deeds.get(f"={plain}")
         return (deed(self, Args([])) or Value()) if deed is not None else Value([unknown("unknown-argument", name)])
 
     def _bind(self, name: str, value: Value) -> None:
         self.variables[name.lstrip("$@%&")] = value
+
+    def _bind_one(self, name: str, value: Value) -> None:
+        """Binds a name to one item of a list, which may be any."""
+        self._bind(
+            name, Value(value.texts, value.module, value.options, value.function, exact=value.exact) if value.whole else value
+        )
 
     def _text(self, token: Token) -> list[Text]:
         """What a string may be, with everything put in."""
@@ -785,13 +1065,19 @@ class Reader:
         return [path for pattern in patterns for path in expanded(self.process, pattern)]
 
 
+def _nothing(values: list[Value]) -> bool:
+    """True for lists that surely are empty."""
+    return bool(values) and all(value.whole and not value.texts and not value.lossy for value in values)
+
+
 def concatenated(left: Value, right: Value) -> Value:
     """Every text of one before every text of the other."""
     if not left.texts or not right.texts:
         return Value([unknown("unknown-argument", "a value")])
     if len(left.texts) * len(right.texts) > TEXTS and min(len(left.texts), len(right.texts)) > 1:
         return Value([unknown("unknown-argument", "a value")])
-    return Value([join(one, other) for one in left.texts for other in right.texts])
+    exact = left.exact and right.exact
+    return Value([join(one, other) for one in left.texts for other in right.texts], exact=exact)
 
 
 def _either(left: Value, right: Value) -> Value:
@@ -801,6 +1087,27 @@ def _either(left: Value, right: Value) -> Value:
         {**left.options, **right.options},
         left.function or right.function,
     )
+
+
+def _substituted(text: Text, args: Args) -> Text:
+    """text.replace(/regex/flags, "replacement")"""
+    from guard.tools.patterns import PatternError, perl
+
+    regex, new = args.values[0].regex, args.texts(1)
+    if isinstance(text, str) and regex is not None and len(new) == 1 and isinstance(new[0], str) and args.values[1].exact:
+        pattern, flags = regex
+        plain = "$" not in new[0] and not any(mark in pattern for mark in ("[^]", "[]", "\\p", "(?<", "[["))
+        try:
+            kept = "".join(sorted(set(flags) & set("ims")))
+            found = perl(
+                (f"(?{kept})" if kept else "") + pattern.replace("\\/", "/").replace("$", "(?!\n)$" if "m" not in flags else "$")
+            )
+        except PatternError:
+            found = None
+        if plain and found is not None and found.affordable(len(text)) and not set(flags) - set("gimsu"):
+            replacement = new[0]
+            return found.search.sub(lambda match: replacement, text, count=0 if "g" in flags else 1)
+    return unknown("unknown-argument", ".replace()")
 
 
 def _replaced(text: Text, name: str, args: Args) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from guard import expressions as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ class Insert(NamedTuple):
 
 
 class Token(NamedTuple):
-    """`kind` is name, text, words, command, glob, number or mark. `pieces` are the parts of a text, `value` the rest."""
+    """`kind` is name, text, words, command, glob, number, regex, change (s///, tr///) or mark. `pieces` are the parts of a text,
+    `value` is the rest; of a regex the expression, its flags being the only piece."""
 
     kind: str
     value: str
@@ -62,13 +63,13 @@ _QUOTING = {
     "qq": "rich",
     "qw": "words",
     "qx": "command",
-    "m": "skip",
-    "qr": "skip",
-    "s": "skip2",
-    "tr": "skip2",
-    "y": "skip2",
+    "m": "regex",
+    "qr": "regex",
+    "s": "change",
+    "tr": "change",
+    "y": "change",
 }
-_RUBY_QUOTING = {"w": "words", "W": "words", "i": "words", "q": "plain", "Q": "rich", "": "rich", "x": "command", "r": "skip"}
+_RUBY_QUOTING = {"w": "words", "W": "words", "i": "words", "q": "plain", "Q": "rich", "": "rich", "x": "command", "r": "regex"}
 _BEFORE_EXPRESSION = frozenset(
     ("if unless while until and or not return split grep map when then else x in of typeof case").split()
 )
@@ -82,14 +83,19 @@ class Cutter:
         self.language = language
         self.at = 0
         self.found: list[Token] = []
+        self.lines: list[int] = []  # on which line each token begins
         self.bodies: list[tuple[int, str, bool, bool]] = []  # here-documents whose body has not begun: token, end, rich, indented
 
     def all(self) -> list[Token]:
         """All tokens, up to the limit."""
+        line = 0
         while self.at < len(self.source) and len(self.found) < TOKENS:
+            start, count = self.at, len(self.found)
             if not (self._space() or self._comment() or self._quoting() or self._text() or self._word() or self._slash()):
                 self.found.append(Token("mark", self.source[self.at]))
                 self.at += 1
+            self.lines += [line] * (len(self.found) - count)
+            line += self.source.count("\n", start, self.at)
         return self.found
 
     def _space(self) -> bool:
@@ -146,8 +152,8 @@ class Cutter:
 
     def _delimited(self, kind: str, at: int) -> None:
         body, self.at = self._until(at)
-        if kind.startswith("skip"):
-            if kind == "skip2":
+        if kind in ("regex", "change"):
+            if kind == "change":
                 if self.source[at] in _PAIRS:
                     rest = re.compile(r"\s*").match(self.source, self.at)
                     _, self.at = self._until(rest.end() if rest else self.at)
@@ -155,7 +161,7 @@ class Cutter:
                     _, self.at = self._until(self.at - 1)
             flags = re.compile(r"[a-z]*").match(self.source, self.at)
             self.at = flags.end() if flags else self.at
-            self.found.append(Token("number", "0"))
+            self.found.append(Token(kind, body, (flags[0] if flags else "",)))
         elif kind == "words":
             self.found.append(Token("words", body))
         else:
@@ -281,10 +287,10 @@ class Cutter:
         if self.source[self.at] != "/" or not self.language.slash or not self._expression():
             return False
         line = self.source[self.at : (self.source.find("\n", self.at) + 1 or len(self.source) + 1) - 1]
-        match = re.compile(r"/(?:[^\\/\[]|\\.|\[(?:[^\\\]]|\\.)*\])+/[a-z]*").match(line)
+        match = re.compile(r"/((?:[^\\/\[]|\\.|\[(?:[^\\\]]|\\.)*\])+)/([a-z]*)").match(line)
         if match is None:
             return False
-        self.found.append(Token("number", "0"))
+        self.found.append(Token("regex", match[1], (match[2],)))
         self.at += match.end()
         return True
 

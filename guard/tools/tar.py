@@ -11,6 +11,7 @@ from guard.tools.changes import Changes
 from guard.tools.extraction import Extraction, Member, archive_bytes, members, safe_name
 from guard.tools.options import Options, parse
 from guard.tools.patterns import glob
+from guard.tools.reading import decoded
 from guard.tools.tar_options import TABLE, VALUED
 
 TYPE_CHECKING = False
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
     from guard.tools.call import Call
 
+# The options under which the archive that -c writes is worked out, and what the compressors among them add to a name.
+_PACKED = {
+    "c", "f", "C", "z", "gzip", "j", "bzip2", "J", "xz", "a", "auto-compress", "v", "verbose", "p", "h", "dereference", "exclude",
+    "X", "T", "null", "no-recursion", "P", "remove-files", "totals", "numeric-owner", "owner", "group", "format", "posix", "sort",
+    "checkpoint", "to-command", "W", "warning", "preserve-permissions", "zstd", "Z", "S", "sparse",
+}  # fmt: skip
+_SUFFIXES = ((("z", "gzip"), ".gz"), (("j", "bzip2"), ".bz2"), (("J", "xz"), ".xz"))
 _MODES = ("x", "c", "t", "r", "u", "A", "d", "delete")
 
 
@@ -36,7 +44,8 @@ def tar(call: Call) -> Analysis:
         return run.changes.result(run.listing())._replace(status=None)
     elif mode != "d":
         run.archive_sources(mode)
-    return run.changes.result(unknown("unknown-output", "tar") if options.has("verbose", "v", "O") else "")._replace(status=None)
+    loud = options.has("verbose", "v", "O") and run.output == ""
+    return run.changes.result(unknown("unknown-output", "tar") if loud else run.output)._replace(status=None)
 
 
 def _with_dashes(call: Call) -> list[Text]:
@@ -64,6 +73,8 @@ class _Run:
         self.changes = Changes(call)
         self.call = self.changes.call
         self.options = options
+        self.mode = options.last(*_MODES)
+        self.output: Text = ""
         archive = options.value("f")
         self.archive: Text = call.env.get("TAPE", "-") if archive is None else archive
         self.remote = isinstance(self.archive, str) and ":" in self.archive.partition("/")[0] and not options.has("force-local")
@@ -72,6 +83,8 @@ class _Run:
         """The programs that tar starts."""
         for option in ("I", "to-command", "F", "rsh-command", "set-mtime-command"):
             program = self.options.value(option)
+            if option == "to-command" and self.mode != "x":
+                continue
             if program and (option != "rsh-command" or self.remote):
                 self.call.shell(program, stdin=None)
         for action in self.options.values("checkpoint-action"):
@@ -152,6 +165,10 @@ class _Run:
                 self.changes.add(DELETE, place, extraction.certain)
         if exists and member.kind == "directory" and self.options.has("k", "skip-old-files"):
             return
+        if exists and member.kind == "directory" and self.options.has("recursive-unlink"):
+            place = extraction.place(target)
+            if place is not None and self.changes.view.kind(place.path) == DIRECTORY:
+                self.changes.add(DELETE, place, extraction.certain)
         extraction.put(member, target, self.options.has("keep-directory-symlink"))
 
     def stripped(self, name: str) -> str | None:
@@ -203,14 +220,61 @@ class _Run:
         sources = self.names()
         if mode in ("c", "r", "u") and not sources:
             return
+        packed = self.packed(sources) if mode == "c" and not self.remote else None
+        if self.archive == "-" and mode == "c":
+            self.output = unknown("unknown-output", "tar") if packed is None else decoded(packed)
         if self.archive != "-" and not self.remote:
             target = self.changes.opened(self.archive)
             if mode == "c":
-                self.changes.write(target)
+                self.changes.write(target, packed)
             elif not isinstance(target, At) or self.changes.kind(target) is not None or mode != "delete":
                 self.changes.write(target, action=EDIT)
         if self.options.has("remove-files") and mode in ("c", "r", "u"):
             self.remove(sources)
+
+    def packed(self, sources: tuple[Text, ...]) -> bytes | None:
+        """The archive itself, where it is small and all that goes in is known."""
+        from guard.tools.compression import packed
+        from guard.tools.packing import Packer, TooMuchError, tar_bytes
+
+        here, excluded = self.source_directory(), self.excluded()
+        given = {name for name, _ in self.options.given}
+        if here is None or excluded is None or any(isinstance(source, Pattern) for source in sources) or given - _PACKED:
+            return None
+        if any(pattern.endswith("/") for pattern in excluded):
+            return None  # versions differ in whether it takes the directory out
+        if self.options.has("T") and any(str(source).startswith("-") for source in sources):
+            return None
+        target = self.changes.opened(self.archive) if self.archive != "-" else None
+        wanted = Wanted([], excluded, False, False)
+        own = target.path if isinstance(target, At) else None
+        packer = Packer(self.changes.view, wanted, not self.options.has("h", "dereference"), own)
+        call = self.call._replace(cwd=here)
+        try:
+            for source in map(str, sources):
+                place = call.at(source)
+                if isinstance(place, At) and place != target:
+                    shown = source if self.options.has("P") else re.sub(r"^(.*(^|/)\.\.(/|$)|/+)", "", source) or "."
+                    packer.add(place.path, shown, not self.options.has("no-recursion"))
+        except (TooMuchError, RecursionError):
+            return None
+        data = tar_bytes(packer.entries)
+        suffix = next((end for names, end in _SUFFIXES if self.options.has(*names)), "")
+        if self.options.has("a", "auto-compress") and isinstance(self.archive, str):
+            suffix = self.archive[self.archive.rfind(".") :]
+        return packed(data, suffix) or data
+
+    def source_directory(self) -> Text | None:
+        """Where the sources are; None where several -C, or one behind a source, make it many."""
+        steps = self.options.values("C")
+        if not steps:
+            return self.call.cwd
+        words = list(self.call.argv[1:])
+        at = next((i for i, word in enumerate(words) if isinstance(word, str) and word.startswith(("-C", "--directory"))), -1)
+        old = isinstance(words[0], str) and not words[0].startswith("-")
+        if len(steps) > 1 or (at < 0 and not old) or set(words[: max(at, 0)]) & (set(self.options.operands) - {self.archive}):
+            return None
+        return self.call.path(steps[0])
 
     def remove(self, sources: tuple[Text, ...]) -> None:
         """--remove-files: what was archived goes."""

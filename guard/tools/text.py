@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guard import expressions as re
-from guard.effects import Analysis, Effect, Pattern, Text, Unknown, unknown
+from guard.effects import Analysis, Effect, Pattern, Text, Unknown, join, unknown
 from guard.tools.call import analysis
 from guard.tools.changes import Changes, encoded
 from guard.tools.options import Options, Table, parse
@@ -53,7 +53,19 @@ def head(call: Call) -> Analysis:
         long={"lines": "=", "bytes": "=", "quiet": "", "silent": "", "verbose": "", "zero-terminated": ""},
         same={"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"},
     )
-    return filtered(_modern(call), table, _head, "n c q v z")
+    return filtered(_begun(_modern(call), table), table, _head, "n c q v z")
+
+
+def _begun(call: Call, table: Table) -> Call:
+    """Standard input cut behind the lines that head shows, where so much of it is known."""
+    stdin = call.stdin
+    options = parse(call.argv[1:], table)
+    if not isinstance(stdin, Pattern) or options.operands not in ((), ("-",)) or not {name for name, _ in options.given} <= {"n"}:
+        return call
+    count = str(options.value("n") or "10")
+    if not count.isdecimal() or len(count) > 6 or stdin.prefix.count("\n") < int(count):
+        return call
+    return call._replace(stdin=joined(stdin.prefix.split("\n")[: int(count)]))
 
 
 def tail(call: Call) -> Analysis:
@@ -392,17 +404,53 @@ def shuf(call: Call) -> Analysis:
     return shrug(call) if file is None else analysis(_written(call, file, unknown("unknown-output", "shuf")))
 
 
+_ENCODINGS = {
+    "utf8": "utf-8", "ascii": "ascii", "usascii": "ascii", "ansix341968": "ascii", "latin1": "latin-1", "iso88591": "latin-1",
+    "utf16le": "utf-16-le", "utf16be": "utf-16-be", "iso885915": "iso8859-15", "cp1252": "cp1252", "windows1252": "cp1252",
+}  # fmt: skip
+
+
 def iconv(call: Call) -> Analysis:
     """Another encoding; -o overwrites its file."""
-    table = Table(flags="cls", values="fto", long={"output": "=", "from-code": "=", "to-code": "="}, same={"output": "o"})
-    file = parse(call.argv[1:], table).value("o")
-    return shrug(call) if file is None else analysis(_written(call, file, unknown("unknown-output", "iconv")))
+    table = Table(
+        flags="cls",
+        values="fto",
+        long={"output": "=", "from-code": "=", "to-code": "="},
+        same={"output": "o", "from-code": "f", "to-code": "t"},
+    )
+    options = parse(call.argv[1:], table)
+    file = options.value("o")
+    output: Text
+    status: int | None
+    try:
+        found, missing = texts(call, options.operands)
+        old, new = (_encoding(options.value(letter)) for letter in "ft")
+        output, status = encoded("".join(found)).decode(old).encode(new).decode("utf-8", "surrogateescape"), int(missing)
+    except (UnknownOutputError, ValueError, LookupError):
+        output, status = unknown("unknown-output", "iconv"), None
+    if file is None:
+        return analysis(output=output, status=status)
+    return analysis(_written(call, file, output))
 
 
-def xxd(call: Call) -> Analysis:
-    """A dump of the first operand; the second is a file that is overwritten."""
-    files = parse(call.argv[1:], Table(flags="abEeiprCu", values="cglnosR")).operands
-    return shrug(call) if len(files) < 2 else analysis(_written(call, files[1], unknown("unknown-output", "xxd")))
+def _encoding(name: Text | None) -> str:
+    """Python's name of an encoding; UTF-8 without one."""
+    bare = re.sub(r"(?i)//(translit|ignore)$|[-_.\s]", "", str(name or "utf-8")).lower()
+    if bare not in _ENCODINGS:
+        raise UnknownOutputError
+    return _ENCODINGS[bare]
+
+
+_REPEATED = 100  # lines of yes that are told
+
+
+def yes(call: Call) -> Analysis:
+    """The same line for ever."""
+    words = call.argv[1:] if call.argv[1:2] != ("--",) else call.argv[2:]
+    if any(isinstance(word, Pattern) for word in words):
+        return shrug(call)
+    line = " ".join(str(word) for word in words) or "y"
+    return analysis(output=join((line + "\n") * _REPEATED, unknown("unknown-output", "yes")))
 
 
 def yq(call: Call) -> Analysis:

@@ -81,6 +81,20 @@ def tee(call: Call) -> Analysis:
     return changes.result(call.stdin if call.stdin is not None else said("tee", True))
 
 
+def emptied(argv: list[Text]) -> list[Text]:
+    """The files that tee or dd empties when it starts, also behind sudo and its like, before anything comes in."""
+    names = [word for word in argv if word in ("tee", "gtee", "dd", "gdd")]
+    if not names:
+        return []
+    words = argv[argv.index(names[0]) + 1 :]
+    if names[0] in ("tee", "gtee"):
+        options = parse(words, TEE)
+        return [] if options.has("a") or options.strange else list(options.operands)
+    if any(isinstance(word, str) and ("notrunc" in word or word.startswith(("seek=", "oseek="))) for word in words):
+        return []
+    return [word[3:] for word in words if isinstance(word, str) and word.startswith("of=")]
+
+
 def append(changes: Changes, operand: Text, text: bytes | None) -> None:
     """Text behind what a file holds already."""
     target = changes.opened(operand)

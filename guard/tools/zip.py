@@ -161,9 +161,9 @@ def zip(call: Call) -> Analysis:
         sources += call.stdin.split("\n") if isinstance(call.stdin, str) else [unknown("unknown-output", "zip -@")]
     if "--unzip-command" in values and "T" in letters:
         call.shell(values["--unzip-command"], stdin=None)
-    if archive != "-" and not _write_archive(
-        changes, values.get("--out", archive), sources or "d" in letters or bool(set(letters) & set("uf"))
-    ):
+    has_sources = sources or "d" in letters or bool(set(letters) & set("uf"))
+    packed = _packed(changes, archive, sources, letters, lists) if not values else None
+    if archive != "-" and not _write_archive(changes, values.get("--out", archive), has_sources, packed):
         return changes.result(status=3)
     if "m" in letters and "d" not in letters:
         for source in sources:
@@ -206,7 +206,32 @@ def _zip_words(words: tuple[Text, ...]) -> tuple[str, list[Text], dict[str, list
     return letters, names, lists, values
 
 
-def _write_archive(changes: Changes, archive: Text, has_sources: object) -> bool:
+def _packed(changes: Changes, archive: Text, sources: list[Text], letters: str, lists: dict[str, list[str]]) -> bytes | None:
+    """The archive itself, where it is new and small, and all that goes in is known."""
+    from guard.tools.packing import Packer, TooMuchError, zip_bytes
+
+    call = changes.call
+    if set(letters) - set("rqmjyDvoX@0123456789") or not isinstance(archive, str) or ("j" in letters and "r" in letters):
+        return None
+    if call.exists(archive) or call.exists(archive + ".zip"):
+        return None
+    packer = Packer(changes.view, lambda name: True, "y" in letters)
+    try:
+        for source in sources:
+            if not isinstance(source, str):
+                return None
+            place = call.at(source)
+            shown = source.rstrip("/").rpartition("/")[2] if "j" in letters else source.removeprefix("./").lstrip("/")
+            if source and isinstance(place, At):
+                packer.add(place.path, shown or ".", "r" in letters)
+        kept = [e._replace(name=e.name.removeprefix("./")) for e in packer.entries]
+        kept = [e for e in kept if e.name not in ("", "./") and (e.kind == DIRECTORY or _included(e.name, lists))]
+        return zip_bytes([e for e in kept if e.kind != DIRECTORY or not (set("jD") & set(letters) or any(lists.values()))])
+    except (TooMuchError, RecursionError, UnicodeEncodeError):
+        return None
+
+
+def _write_archive(changes: Changes, archive: Text, has_sources: object, content: bytes | None = None) -> bool:
     """The archive is created or changed; False where zip refuses, as over a file that is no archive."""
     if isinstance(archive, str) and "." not in archive.rpartition("/")[2] and not changes.call.exists(archive):
         archive += ".zip"
@@ -216,7 +241,7 @@ def _write_archive(changes: Changes, archive: Text, has_sources: object) -> bool
         if data is not None and not data.rstrip(b"\0").startswith((b"PK", b"MZ", b"#!")):
             return False
     if has_sources:
-        changes.write(target, action=EDIT)
+        changes.write(target, content, action=EDIT)
     return True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tool_harness import losses, model
+from tests.tool_harness import losses, model, real_losses
 from tests.tools.interpreters import claim, tree
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
@@ -129,3 +129,36 @@ def test_each_line_has_its_own_shell_in_the_directory(tmp_path: Path) -> None:
 def test_no_makefile_breaks_the_reader(text: str, tmp_path: Path) -> None:
     (tree(tmp_path) / "Makefile").write_text(text, errors="surrogateescape")
     assert not losses(model(tmp_path, ["make"]), tmp_path)
+
+
+ENVIRONMENTS = [
+    ("all:\n\trm -rf specs\n", ["make", "SHELL=/bin/true"], {}),
+    ("SHELL=/bin/true\nall:\n\trm -rf specs\n", ["make"], {}),
+    ("all:\n\trm -rf specs\n", ["make"], {"SHELL": "/bin/true"}),
+    ("all:\n\trm -rf specs\n", ["make"], {"MAKEFLAGS": "-n"}),
+    ("all:\n\trm -rf specs\n", ["make"], {"MAKEFLAGS": "n"}),
+    ("all:\n\trm -rf specs\n", ["make"], {"MAKEFLAGS": "nk"}),
+    ("D=build\nall:\n\trm -rf $(D)\n", ["make"], {"MAKEFLAGS": "D=specs"}),
+    ("D=build\nall:\n\trm -rf $(D)\n", ["make", "-e"], {"D": "specs"}),
+    ("D=build\nall:\n\trm -rf $(D)\n", ["make"], {"D": "specs"}),
+    ("D?=build\nall:\n\trm -rf $(D)\n", ["make"], {"D": "specs"}),
+    ("override D=build\nall:\n\trm -rf $(D)\n", ["make", "-e"], {"D": "specs"}),
+    ("all:\n\t$(RM) CLAUDE.md\n", ["make"], {"RM": "echo"}),
+    ("RM=rm -rf\nall:\n\t$(RM) specs\n", ["make", "--environment-overrides"], {"RM": "echo"}),
+    ("D=x\nall:\n\t$(MAKE) -f Makefile two\ntwo:\n\trm -rf $(D)\n", ["make", "-n"], {}),
+    ("all:\n\t$(MAKE) two\ntwo:\n\trm -rf specs\n", ["make", "-n"], {}),
+    ("all:\n\t$(MAKE) two\ntwo:\n\trm -rf $(D)\n", ["make", "D=specs"], {}),
+]
+
+
+@pytest.mark.parametrize(("text", "argv", "env"), ENVIRONMENTS, ids=str)
+def test_shells_flags_and_variables_from_outside(text: str, argv: list[str], env: dict[str, str], tmp_path: Path) -> None:
+    (tree(tmp_path) / "Makefile").write_text(text)
+    foreseen = losses(model(tmp_path, argv, None, env), tmp_path)
+    assert foreseen == real_losses(tmp_path, tmp_path, argv, "", env)
+
+
+def test_another_shell_gets_the_text(tmp_path: Path) -> None:
+    (tree(tmp_path) / "Makefile").write_text("SHELL = /bin/bash\n.SHELLFLAGS = -ec\nall:\n\trm -rf {build,specs}\n")
+    ran = model(tmp_path, "make")
+    assert ran.shells == []

@@ -1,15 +1,18 @@
 """JavaScript, Ruby, PHP and Lua programs are read for what they delete and write."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from guard.effects import DELETE, EDIT, Matching
+from guard.effects import DELETE, EDIT, OVERWRITE, Matching, Pattern
 from tests.tool_harness import losses, model
-from tests.tools.interpreters import claim, tree
+from tests.tools.interpreters import FILES, claim, tree
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 
@@ -117,7 +120,8 @@ def test_a_directory_name_of_the_script_is_known(tmp_path: Path) -> None:
 
 def test_what_was_made_from_the_old_content_is_an_edit(tmp_path: Path) -> None:
     code = "const s = fs.readFileSync('CLAUDE.md','utf8'); fs.writeFileSync('CLAUDE.md', s.replace(/make/g, 'just'))"
-    assert [e.action for e in model(tree(tmp_path), ["node", "-e", code]).effects] == [EDIT]
+    ran = model(tree(tmp_path), ["node", "-e", code])
+    assert [(e.action, e.content) for e in ran.effects] == [(OVERWRITE, FILES["CLAUDE.md"].replace("make", "just").encode())]
 
 
 def test_an_unknown_operand_is_uncertain(tmp_path: Path) -> None:
@@ -225,3 +229,83 @@ def test_deno(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["node", "ruby", "php", "lua"])
 def test_no_program_breaks_the_reader(name: str, program: str, tmp_path: Path) -> None:
     assert not losses(model(tree(tmp_path), [name, "-r" if name == "php" else "-e", program]), tmp_path)
+
+
+CONDITIONS = {
+    "filter by ending": "fs.readdirSync('.').filter(f => f.endsWith('.txt')).forEach(f => fs.unlinkSync(f))",
+    "filter by regex": "fs.readdirSync('specs').filter(f => /\\.md$/.test(f)).forEach(f => fs.unlinkSync('specs/' + f))",
+    "filter negated": "fs.readdirSync('.').filter(f => f.endsWith('.md') && !f.startsWith('C')).forEach(f => fs.unlinkSync(f))",
+    "filter function": "fs.readdirSync('.').filter(function (f) { return f.includes('LAU'); }).forEach(f => fs.unlinkSync(f))",
+    "filter of nothing": "fs.readdirSync('.').filter(f => f.endsWith('.orig')).forEach(f => fs.unlinkSync(f))",
+    "filter of nothing in a loop": "for (const f of fs.readdirSync('.').filter(f => f.endsWith('.orig'))) { fs.rmSync('specs/' + f + '../a.md') }",
+    "extname": "for (const f of fs.readdirSync('specs')) if (path.extname(f) === '.json') fs.unlinkSync(path.join('specs', f))",
+    "set": "const keep = new Set(['specs','memory']); for (const d of ['build','specs','dist']) { if (!keep.has(d)) fs.rmSync(d, {recursive: true}); }",
+    "set with another": "const keep = new Set(['specs']); keep.delete('specs'); for (const d of ['build','specs']) { if (!keep.has(d)) fs.rmSync(d, {recursive: true}); }",
+    "includes": "const keep = ['specs']; for (const d of ['build','specs']) { if (keep.includes(d)) continue; fs.rmSync(d, {recursive: true}); }",
+    "pushed": "const keep = ['specs']; keep.pop(); for (const d of ['build','specs']) { if (keep.includes(d)) continue; fs.rmSync(d, {recursive: true}); }",
+    "else": "for (const d of ['build','specs']) { if (d === 'specs') { console.log(d) } else { fs.rmSync(d, {recursive: true}) } }",
+    "else if": "for (const d of ['build','specs']) { if (d === 'build') { console.log(d) } else if (d === 'specs') { fs.rmSync(d, {recursive: true}) } else fs.rmSync('memory', {recursive:true}) }",
+    "environment unset": "if (process.env.WIPE) fs.rmSync('specs', {recursive: true});\nconsole.log(1)",
+    "environment set": "if (process.env.HOME) fs.rmSync('specs', {recursive: true});",
+    "environment unset no semicolon": "if (process.env.WIPE)\n  fs.rmSync('specs', {recursive: true})\nfs.rmSync('memory', {recursive: true})",
+    "environment unset else": "if (process.env.WIPE) { fs.rmSync('specs', {recursive: true}) } else { fs.rmSync('memory', {recursive: true}) }",
+    "environment assigned": "process.env.WIPE = '1'; if (process.env.WIPE) fs.rmSync('specs', {recursive: true})",
+    "exit": "if (!process.env.WIPE) process.exit(0)\nfs.rmSync('specs', {recursive: true})",
+    "exit in block": "if (!process.env.WIPE) { process.exit(0); }\nfs.rmSync('specs', {recursive: true})",
+    "argv": "if (process.argv.includes('--wipe')) fs.rmSync('specs', {recursive: true})",
+    "false": "if (false) fs.rmSync('specs', {recursive: true})",
+    "flag set later": "let go = ''; ['a','b'].forEach(x => { if (x === 'b') go = 'y' }); if (go === 'y') fs.rmSync('specs', {recursive: true})",
+    "sum": "const n = 1 + 2; if (n === 3) fs.rmSync('specs', {recursive: true})",
+    "function with return": "function w(d) { if (d === 'specs') return; fs.rmSync(d, {recursive: true}) } w('specs'); w('memory')",
+    "closure with return": "['build','specs'].forEach(d => { if (d === 'build') return; fs.rmSync(d, {recursive: true}) })",
+    "reassigned": "let d = 'build'; if (process.env.HOME) d = 'specs'; if (d === 'specs') fs.rmSync(d, {recursive: true})",
+    "spawn list": "const a = ['-rf', 'specs']; child_process.spawnSync('rm', a)",
+    "lines filtered": "const t = fs.readFileSync('PLAN.md', 'utf8').split('\\n').filter(l => l.includes('two')).join('\\n'); fs.writeFileSync('PLAN.md', t)",
+    "lines filtered to nothing": "fs.writeFileSync('PLAN.md', fs.readFileSync('PLAN.md', 'utf8').split('\\n').filter(l => l.includes('zzz')).join('\\n'))",
+    "lines not filtered": "fs.writeFileSync('PLAN.md', fs.readFileSync('PLAN.md', 'utf8').split('\\n').filter(l => l !== 'zzz').join('\\n') + 'x')",
+    "replaced by regex": "fs.writeFileSync('CLAUDE.md', fs.readFileSync('CLAUDE.md', 'utf8').replace(/[\\s\\S]*/, ''))",
+    "two on a line": "if (process.env.NO) fs.rmSync('specs', {recursive: true}); fs.rmSync('memory', {recursive: true})",
+    "method chain": "if (process.env.NO)\n  fs.promises\n    .rm('specs', {recursive: true})\n    .then(() => 1)\nfs.rmSync('memory', {recursive: true})",
+    "or": "for (const d of ['build','specs','memory']) if (d === 'build' || d.startsWith('mem')) fs.rmSync(d, {recursive: true})",
+}
+
+
+@needs_node
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_what_surely_is_not_carried_out_is_none(name: str, tmp_path: Path) -> None:
+    claim(tmp_path, ["node", "-e", CONDITIONS[name]])
+
+
+def test_a_count_is_not_known(tmp_path: Path) -> None:
+    code = "let n = 0; for (const d of ['build','specs']) { n++; if (n === 2) fs.rmSync(d, {recursive: true}) }"
+    assert losses(model(tree(tmp_path), ["node", "-e", code]), tmp_path) >= {"specs/a.md"}
+
+
+def test_a_content_that_may_have_lost_most_is_none(tmp_path: Path) -> None:
+    code = "fs.writeFileSync('PLAN.md', fs.readFileSync('PLAN.md','utf8').split('\\n').filter(l => keep(l)).join('\\n'))"
+    assert [(e.action, e.content) for e in model(tree(tmp_path), ["node", "-e", code]).effects] == [(OVERWRITE, None)]
+
+
+OUTPUTS = [
+    ["-p", '"build"'],
+    ["-p", "'rm -rf ' + 'specs'"],
+    ["-p", "1 + 1"],
+    ["-pe", "`a${'b'}`"],
+    ["-e", 'console.log("rm -rf specs")'],
+    ["-e", 'console.log("rm", "-rf"); console.log("x")'],
+    ["-e", 'process.stdout.write("rm")'],
+    ["-e", 'if (1 > 2) console.log("rm")'],
+    ["-e", "['a', 'b'].forEach(x => console.log(x))"],
+    ["-e", 'const x = ["a"]; console.log(x)'],
+    ["-p", "process.argv.length"],
+    ["-p", "'a'.repeat(3)"],
+]
+
+
+@needs_node
+@pytest.mark.parametrize("words", OUTPUTS, ids=str)
+def test_what_is_printed_is_known_or_said_not_to_be(words: list[str], tmp_path: Path) -> None:
+    output = model(tree(tmp_path), ["node", *words]).result.output  # type: ignore[attr-defined]
+    real = subprocess.run(["node", *words], cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False).stdout
+    assert output == real or isinstance(output, Pattern)
+    assert isinstance(output, str) is (OUTPUTS.index(words) in (0, 1, 4, 5, 6))

@@ -23,7 +23,7 @@ LIFTING = [
     "guard allow r7f3", "guard allow --always r7f3", "guard allow --path specs --for 10m --reason x", "guard suspend 15m --reason x",
     "guard unprotect specs", "guard uninstall", "guard uninstall --purge", "guard shims uninstall", "guard hooks uninstall", "guard service disable",
     "guard init --observe", "pathguard allow r7f3", "python3 -m guard allow r7f3", "python3 -m guard.main suspend 5m", "guard exec -- guard allow r7f3",
-    "guard --cwd . allow r7f3",
+    "guard --cwd . allow r7f3", "/opt/guard/shims/wide/.judge shims uninstall",
 ]  # fmt: skip
 
 

@@ -158,3 +158,19 @@ def test_no_package_breaks_the_reader(text: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     for command in ("npm run wipe", "yarn wipe", "composer wipe", "just wipe", "task wipe", "rake wipe"):
         assert not losses(model(tmp_path, command), tmp_path)
+
+
+def test_scripts_see_what_the_package_says(tmp_path: Path) -> None:
+    text = {"name": "x-y", "config": {"d": "specs", "deep": [1]}, "scripts": {"c": "rm -rf specs"}}
+    (tree(tmp_path) / "package.json").write_text(json.dumps(text))
+    from guard.overlay import View
+    from guard.tools.call import Call
+    from guard.tools.packages import Package
+    from guard.world import World
+
+    view = View(World({}))
+    call = Call(("npm",), str(tmp_path), {}, None, view, None, None)  # type: ignore[arg-type]
+    variables = Package(call, ".").variables
+    assert variables["npm_package_config_d"] == "specs"
+    assert variables["npm_package_config_deep_0"] == "1"
+    assert variables["npm_package_name"] == "x-y"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from guard.effects import Hole, Pattern, Somewhere
 from guard.tools.patch import ADD, COPY, MODIFY, REMOVE, RENAME, applied, changes, reversed_
-from tests.tool_harness import CLEAN_ENV, compare, losses, model
+from tests.tool_harness import CLEAN_ENV, compare, losses, model, real_losses
 
 A = "".join(f"line {number}\n" for number in range(1, 21))
 MODIFIES = """--- a/a.md
@@ -111,6 +111,18 @@ def test_patch_loses_what_the_real_one_loses(tree: Path, name: str, options: str
     real = {path for path, data in before.items() if not (tree / path).exists() or (tree / path).read_bytes() != data}
     assert real <= foreseen
     assert uncertain or real == foreseen or (name, options) == ("git renames over", "-p1 -R")
+
+
+@pytest.mark.parametrize(
+    "command", ["patch a.md", "patch specs/b.md", "patch -o specs/b.md a.md", "patch -o new.md a.md", "patch -R a.md"]
+)
+@pytest.mark.parametrize("text", ["@@ -1 +0,0 @@\n-line 1\n", "@@ -1 +1 @@\n-line 1\n+LINE 1\n", "@@ -1,2 +0,0 @@\n-# b\n-end\n"])
+def test_hunks_without_a_header_are_for_the_operand(tree: Path, command: str, text: str) -> None:
+    ran = model(tree, command, stdin=text)
+    foreseen, certain = losses(ran, tree), all(effect.certain for effect in ran.effects)
+    real = real_losses(tree, tree, command, text)
+    assert real <= foreseen
+    assert real == foreseen or not certain
 
 
 @pytest.mark.parametrize(

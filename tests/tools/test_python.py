@@ -341,3 +341,100 @@ def test_no_program_breaks_the_reader(program: str, tmp_path: Path) -> None:
 def test_only_known_paths_are_targets(tmp_path: Path) -> None:
     effects = model(tree(tmp_path), ["python3", "-c", "import os; os.remove('CLAUDE.md')"]).effects
     assert [e.target for e in effects] == [At(str(tmp_path.resolve() / "CLAUDE.md"))]
+
+
+LIBRARY = {
+    "map idle": "import os; map(os.remove,['CLAUDE.md'])",
+    "generator idle": "import os; (os.remove(f) for f in ['CLAUDE.md'])",
+    "map consumed": "import os; list(map(os.remove,['CLAUDE.md']))",
+    "fileinput nothing": "import fileinput\nfor l in fileinput.input('CLAUDE.md', inplace=True): pass",
+    "fileinput comp": "import fileinput; [None for l in fileinput.input('CLAUDE.md',inplace=True)]",
+    "fileinput print": "import fileinput\nfor l in fileinput.input('CLAUDE.md', inplace=True): print(l.replace('make','just'), end='')",
+    "fileinput filter": "import fileinput\nfor l in fileinput.input(['CLAUDE.md','PLAN.md'], inplace=True):\n  if 'two' in l: print(l, end='')",
+    "fileinput break": "import fileinput\nfor l in fileinput.input(['CLAUDE.md','PLAN.md'], inplace=True):\n  break",
+    "fileinput with": "import fileinput, sys\nwith fileinput.input(files=('PLAN.md',), inplace=True, backup='.bak') as f:\n  for l in f:\n    sys.stdout.write(l.upper())",
+    "fileinput read": "import fileinput\nfor l in fileinput.input('CLAUDE.md'): print(l)",
+    "log": "import logging; logging.basicConfig(filename='CLAUDE.md', filemode='w')",
+    "log handler": "import logging; logging.FileHandler('CLAUDE.md', mode='w')",
+    "log handler 2": "import logging; logging.FileHandler('CLAUDE.md', 'w')",
+    "log none": "import logging; logging.basicConfig(level=10); logging.warning('x')",
+    "mmap": "import mmap\nwith open('CLAUDE.md','r+b') as f:\n  m=mmap.mmap(f.fileno(),0)\n  m[:]=b'\\0'*len(m)",
+    "mmap write": "import mmap\nwith open('CLAUDE.md','r+b') as f:\n  with mmap.mmap(f.fileno(),0) as m:\n    m[0:3]=b'abc'",
+    "mmap read": "import mmap\nwith open('CLAUDE.md','rb') as f:\n  m=mmap.mmap(f.fileno(),0,access=mmap.ACCESS_READ)\n  print(m[:3])",
+    "urlretrieve": "import urllib.request, os; urllib.request.urlretrieve('file://'+os.path.abspath('junk.txt'), 'CLAUDE.md')",
+    "walk pruned": "import os\nfor r,ds,fs in os.walk('.'):\n  ds[:]=[d for d in ds if d not in ('specs','memory')]\n  for f in fs:\n    if f.endswith('.md'): os.unlink(os.path.join(r,f))",
+    "walk pruned start": "import os\nfor r,ds,fs in os.walk('.', topdown=True):\n  ds[:]=[d for d in ds if not d.startswith('.') and d != 'specs']\n  for f in fs:\n    if f=='a.md' or f=='lessons.md': os.unlink(os.path.join(r,f))",
+    "walk cleared": "import os\nfor r,ds,fs in os.walk('.'):\n  ds.clear()\n  for f in fs:\n    if f.endswith('.md'): os.unlink(os.path.join(r,f))",
+    "walk remove": "import os\nfor r,ds,fs in os.walk('.'):\n  if 'specs' in ds: ds.remove('specs')\n  for f in fs:\n    if f.endswith('.md'): os.unlink(os.path.join(r,f))",
+    "walk bottom up": "import os\nfor r,ds,fs in os.walk('.', topdown=False):\n  ds[:]=[]\n  for f in fs:\n    if f.endswith('.md'): os.unlink(os.path.join(r,f))",
+    "walk unsure": "import os,random\nfor r,ds,fs in os.walk('.'):\n  if random.random() < 2: pass\n  for f in fs:\n    if f.endswith('.md'): os.unlink(os.path.join(r,f))",
+    "match": "import shutil\nmatch 'wipe':\n  case 'clean': shutil.rmtree('specs')\n  case _: print('no')",
+    "match hit": "import shutil\nmatch 'clean':\n  case 'clean': shutil.rmtree('specs')\n  case _: shutil.rmtree('memory')",
+    "match or": "import shutil\nmatch 'b':\n  case 'a' | 'b': shutil.rmtree('specs')",
+    "match seq": "import shutil\nmatch ['rm','specs']:\n  case ['ls', _]: shutil.rmtree('memory')\n  case ['rm', d]: shutil.rmtree(d)",
+    "match guard": "import shutil\nmatch 5:\n  case x if x > 9: shutil.rmtree('memory')\n  case int(): shutil.rmtree('specs')",
+    "match star": "import shutil\nmatch ['rm','-r','specs']:\n  case ['rm', *rest]: shutil.rmtree(rest[-1])",
+    "size": "import os\nfor f in ['CLAUDE.md','AGENTS.md']:\n  if os.path.getsize(f) > 20: os.remove(f)",
+    "stat": "import os\nfor f in ['CLAUDE.md','AGENTS.md']:\n  if os.stat(f).st_size > 20: os.remove(f)",
+    "path stat": "from pathlib import Path\nfor f in Path('.').glob('*.md'):\n  if f.stat().st_size > 20: f.unlink()",
+    "age": "import os,time\nlimit=time.time()-30*86400\nfor f in ['CLAUDE.md']:\n  if os.path.getmtime(f) < limit: os.remove(f)",
+    "age 2": "import os,time\nfor f in ['CLAUDE.md']:\n  if time.time()-os.path.getmtime(f) < 86400: os.remove(f)",
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_library_functions_and_statements(name: str, tmp_path: Path) -> None:
+    claim(tmp_path, [PYTHON, "-c", LIBRARY[name]])
+
+
+SCRIPTS = {
+    "default": (
+        "import argparse, shutil\np=argparse.ArgumentParser(); p.add_argument('--dir',default='build'); p.add_argument('--dry-run',action='store_true')\na=p.parse_args()\nif not a.dry_run:\n    shutil.rmtree(a.dir)\n",
+        [[], ["--dir", "specs"], ["--dir=memory"], ["--dry-run"], ["--dir", "specs", "--dry-run"], ["--nope"], ["--help"]],
+    ),
+    "positional": (
+        "import argparse, shutil, pathlib\np=argparse.ArgumentParser(description='x')\np.add_argument('paths',nargs='+',type=pathlib.Path,help='the %s')\np.add_argument('-n',type=int,default=1)\na=p.parse_args()\nfor x in a.paths:\n  if a.n == 1: shutil.rmtree(x)\n",
+        [[], ["specs"], ["specs", "memory"], ["specs", "-n", "2"], ["-n", "x", "specs"]],
+    ),
+    "commands": (
+        "import argparse, shutil\ndef clean(a): shutil.rmtree(a.dir)\ndef show(a): print(a)\np=argparse.ArgumentParser()\ns=p.add_subparsers(dest='cmd', required=True)\nc=s.add_parser('clean'); c.add_argument('dir'); c.set_defaults(func=clean)\nd=s.add_parser('show'); d.add_argument('dir'); d.set_defaults(func=show)\na=p.parse_args()\na.func(a)\n",
+        [[], ["clean", "specs"], ["show", "specs"]],
+    ),
+    "main": (
+        "import argparse, shutil\ndef main(argv=None):\n  p=argparse.ArgumentParser()\n  g=p.add_mutually_exclusive_group()\n  g.add_argument('--yes',action='store_true')\n  g.add_argument('--no',action='store_true')\n  a=p.parse_args(argv)\n  if not a.yes:\n    p.error('x')\n  shutil.rmtree('specs')\nif __name__=='__main__':\n  main()\n",
+        [[], ["--yes"], ["--yes", "--no"]],
+    ),
+    "vars": (
+        "import argparse, shutil\np=argparse.ArgumentParser(); p.add_argument('-d',choices=['specs','memory'],default='memory')\nd=vars(p.parse_args())\nshutil.rmtree(d['d'])\n",
+        [[], ["-d", "specs"], ["-d", "x"]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "at"), [(name, at) for name, (_, lines) in SCRIPTS.items() for at in range(len(lines))])
+def test_arguments_are_parsed_as_argparse_does(name: str, at: int, tmp_path: Path) -> None:
+    source, lines = SCRIPTS[name]
+    (tmp_path / "r.py").write_text(str(source))
+    claim(tmp_path, [PYTHON, "r.py", *lines[at]])
+
+
+MODULES = [
+    ["-m", "json.tool", "specs/api.json", "CLAUDE.md"],
+    ["-m", "json.tool", "specs/api.json"],
+    ["-m", "json.tool", "CLAUDE.md", "AGENTS.md"],
+    ["-m", "json.tool", "specs/api.json", "specs/api.json"],
+    ["-m", "json.tool", "--compact", "specs/api.json", "CLAUDE.md"],
+    ["-m", "json.tool", "nope", "CLAUDE.md"],
+    ["-m", "venv", "--clear", "--without-pip", "specs"],
+    ["-m", "venv", "--without-pip", "specs"],
+]
+
+
+@pytest.mark.parametrize("words", MODULES, ids=str)
+def test_modules_that_write(words: list[str], tmp_path: Path) -> None:
+    claim(tmp_path, [PYTHON, *words])
+
+
+def test_an_import_that_may_fail_is_no_success(tmp_path: Path) -> None:
+    assert model(tree(tmp_path), [PYTHON, "-c", "import nosuchmod"]).result.status is None  # type: ignore[attr-defined]
+    assert model(tree(tmp_path), [PYTHON, "-c", "import json"]).result.status == 0  # type: ignore[attr-defined]

@@ -18,6 +18,9 @@ LINES = "b 2 x\na 10 y\nc 1 z\na 10 y\n\nB 2 x\n  lead 7\nfoo.bar\tt1\tt2\n"
 LINES += "specs/a.md\nspecs/deep/b.md\nCLAUDE.md\n-dash\n[ ] two\n- [x] one\nend\n"
 
 
+DATA = '{"name":"x","n":7,"list":["b","a"],"scripts":{"wipe":"rm -rf specs","a-b":"c"},"none":null,"e":[],"o":{},"t":true}'
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A few files of lines, and names to list."""
@@ -35,6 +38,10 @@ def tree(tmp_path: Path) -> Path:
         ".hidden/x.md": "TODO hidden\n",
         "zero": "x\0y\0",
         "umlaut": "ärger\nstraße\n",
+        "data.json": DATA,
+        "long": "one two three four five six seven eight nine ten eleven twelve thirteen\nshort\n\n" + "x" * 100 + "\n",
+        "sums": "d41d8cd98f00b204e9800998ecf8427e  empty\n",
+        "bad-sums": "d41d8cd98f00b204e9800998ecf8427e  bare\n",
     }.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
@@ -47,6 +54,94 @@ def tree(tmp_path: Path) -> Path:
 
 
 KNOWN = r"""
+fold lines
+fold -w 20 long
+fold -s -w 20 long
+fold -w 20 -s bare
+fold -80 bare
+fmt bare -s
+fmt -s empty
+expand lines
+expand -t 4 lines
+unexpand lines
+unexpand bare
+column -t sorted1
+column -t specs/a.md specs/deep/c.txt
+column -s . -t specs/deep/c.txt
+dd if=lines status=none
+dd if=lines bs=4 count=2 skip=1 status=none
+dd status=none
+dd if=nowhere status=none
+iconv -f utf8 -t latin1 umlaut
+iconv -f UTF-8 -t UTF-16LE umlaut
+iconv lines
+iconv -t ascii//TRANSLIT lines
+jq . data.json
+jq -c . data.json
+jq -S . data.json
+jq -r .scripts.wipe data.json
+jq -r '.scripts["wipe"]' data.json
+jq '.scripts."a-b"' data.json
+jq -r .list[] data.json
+jq -r '.list[0], .list[-1], .nowhere' data.json
+jq -r '.scripts | keys[]' data.json
+jq -r '.scripts | to_entries[] | .key + "=" + .value' data.json
+jq '.n = 8' data.json
+jq '.list += ["c"] | .n |= . + 1' data.json
+jq 'del(.scripts, .list[0])' data.json
+jq '.scripts.new.deep = [1, {"a": null}]' data.json
+jq -r '.list | join(" ")' data.json
+jq '[.list[] | select(. != "a")]' data.json
+jq -e .none data.json
+jq -e .nowhere.deeper data.json
+jq '.none // "else"' data.json
+jq '.none.x?, (.name.x? // "failed")' data.json
+jq 'map(type)' data.json
+jq '.scripts | map(length)' data.json
+jq -n '{"a": 1, "b": [true, false]}'
+jq -rn '"rm -rf specs"'
+jq -r --arg k wipe '.scripts[$k]' data.json
+jq --argjson v '{"z": 1}' '.o = $v' data.json
+jq -s 'length' data.json data.json
+jq -j '.name, .n' data.json
+jq --tab .scripts data.json
+jq --indent 4 .scripts data.json
+jq '. + {"n": 1, "x": {name, "y": .n}}' data.json
+jq '.n > 3 and .name == "x"' data.json
+md5sum lines empty
+md5sum nowhere lines
+md5sum
+sha1sum -b lines
+sha256sum lines
+sha512sum bare
+b2sum bare
+md5sum -c sums
+md5sum -c bad-sums
+md5sum --status -c bad-sums
+md5sum --quiet -c sums
+cmp lines lines
+cmp -s lines bare
+cmp lines nowhere
+cmp -s - lines
+cmp empty lines
+diff lines lines
+diff -q lines bare
+diff -u lines lines
+diff -s lines lines
+diff lines nowhere
+diff lines -
+diff -q specs/a.md specs/deep/b.md
+diff specs/a.md specs
+stat -c %s lines bare
+stat -c '%n %F %a %A %u' lines empty specs link
+stat -Lc %F link
+stat --format=%Y lines
+stat --printf '%s\n%%' lines
+stat -c %s nowhere
+stat -f%z lines
+wc -c lines
+openssl base64 -in lines
+openssl enc -base64 -A -in lines
 cat lines
 cat lines bare
 cat bare lines
@@ -269,6 +364,46 @@ def test_output_and_status_are_the_real_ones(tree: Path, command: str) -> None:
     assert not ran.effects
 
 
+ROUND_TRIPS = """
+gzip -c|gunzip
+gzip|zcat
+xz|xz -dc
+bzip2|bzcat
+openssl base64|openssl base64 -d
+openssl base64 -A|openssl enc -base64 -d -A
+base64|base64 -d
+"""
+
+
+@pytest.mark.parametrize("commands", [line for line in ROUND_TRIPS.splitlines() if line])
+def test_what_was_packed_comes_out_again(tree: Path, commands: str) -> None:
+    there, back = commands.split("|")
+    packed = model(tree, there, "rm -rf specs\n").result.output  # type: ignore[attr-defined]
+    assert model(tree, back, packed).result.output == "rm -rf specs\n"  # type: ignore[attr-defined]
+    real = subprocess.run(shlex.split(there), input=b"rm -rf specs\n", env=CLEAN_ENV, capture_output=True, check=True).stdout
+    assert model(tree, back, real.decode("utf-8", "surrogateescape")).result.output == "rm -rf specs\n"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["jq 'input' data.json", "jq .x bare", "jq '.n / 2' data.json", "jq -R . bare", "fmt lines", "dd conv=swab",
+     "gunzip -c lines", "iconv -f koi8 lines",
+     "stat lines", "stat -c %y lines", "md5sum --tag lines", "cmp -n 1 lines bare", "diff -r specs link"],
+)  # fmt: skip
+def test_what_is_not_modelled_is_not_known(tree: Path, command: str) -> None:
+    result = model(tree, command, LINES).result  # type: ignore[attr-defined]
+    assert isinstance(result.output, Pattern)
+    assert result.status is None
+
+
+def test_yes_goes_on_for_ever(tree: Path) -> None:
+    output = model(tree, "yes n").result.output  # type: ignore[attr-defined]
+    assert output.prefix.startswith("n\nn\n")
+    assert model(tree, "head -2", output).result.output == "n\nn\n"  # type: ignore[attr-defined]
+    assert not model(tree, "rm -ri specs", output).effects
+    assert model(tree, "rm -i lines bare", Pattern(("n\n", Hole("unknown-output", "cat")))).effects
+
+
 RECURSIVE = """
 grep -r TODO
 grep -r TODO .
@@ -337,7 +472,7 @@ def test_what_cannot_be_told_is_unknown_and_harmless(tree: Path, command: str) -
 
 
 def test_nothing_is_known_of_an_unknown_input(tree: Path) -> None:
-    for command in ("head -1", "sort", "grep x", "tr a b", "uniq", "cut -c1", "tac", "wc -l"):
+    for command in ("head -2", "sort", "grep x", "tr a b", "uniq", "cut -c1", "tac", "wc -l"):
         for stdin in (None, Pattern(("x\n", Hole("unknown-output", "y")))):
             assert isinstance(model(tree, command, stdin).result.output, Pattern)  # type: ignore[attr-defined]
 

@@ -84,6 +84,15 @@ split -b 1 a d/
 split -l 1 s/f x
 split -l 1 nope x
 csplit -z a 1 d/x
+split -n 1 a
+split -n 3 a d/
+split -b 2 a
+split -d -l 1 a d/x
+split -b 1 -a 1 a
+split -l 1 --additional-suffix=.txt a
+csplit -s -f d/ a 1
+csplit -s -f d/ -b %d a 1
+csplit -s -f a -b '' a 1
 chmod 000 a
 chown root a
 chmod -R u+w d

@@ -34,6 +34,7 @@ COMMANDS = {
     "commit": "record.commit",
     "filter-branch": "history.filter_branch",
     "filter-repo": "history.filter_repo",
+    "fetch": "refs.fetch",
     "merge": "join.merge",
     "mv": "remove.rename",
     "pull": "rebase.pull",
@@ -68,7 +69,7 @@ HARMLESS = frozenset(
     annotate archimport archive attach blame bugreport bundle cat-file check-attr check-ignore check-mailmap
     check-ref-format cherry citool column commit-graph commit-tree count-objects credential credential-cache
     credential-store cvsexportcommit cvsimport cvsserver daemon describe diagnose diff diff-files diff-index
-    diff-pairs diff-tree difftool fast-export fast-import fetch fetch-pack fmt-merge-msg for-each-ref for-each-repo
+    diff-pairs diff-tree difftool fast-export fast-import fetch-pack fmt-merge-msg for-each-ref for-each-repo
     format-patch fsck fsck-objects fsmonitor--daemon gc get-tar-commit-id gitk grep gui hash-object help hook
     http-backend http-fetch http-push imap-send index-pack instaweb interpret-trailers last-modified lfs log
     ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge-base merge-file merge-index merge-octopus
@@ -89,13 +90,20 @@ _WRITING = frozenset(
     reflog shortlog show stash whatchanged
     """.split()
 )
+# The commands besides those that change something during which git may run what the user has configured.
+_RUNNING = frozenset(
+    """
+    config describe diff diff-files diff-index gc grep hash-object log ls-files ls-remote notes push replace show status
+    verify-commit verify-tag
+    """.split()
+)
 # What asks for help and does nothing, as the only argument.
 _HELP = {"-h", "--help"}
 # These print what can be told, if nothing else is to be said about them.
 _SHOWING = frozenset(
     """
-    branch cat-file config diff for-each-ref ls-files ls-tree merge-base rev-list rev-parse show show-ref status
-    symbolic-ref
+    branch cat-file check-ignore config diff format-patch for-each-ref ls-files ls-tree merge-base rev-list rev-parse show
+    show-ref stash status symbolic-ref
     """.split()
 )
 
@@ -149,29 +157,60 @@ def _command(given: Globals, name: str, args: tuple[Text, ...]) -> Analysis:
         work.found += written(given.call, name, args)
     if name == "difftool":
         return _difftool(work, args)
-    status = None
-    if name in COMMANDS and repository.top is not None:
+    refused = _ahead(work, name, args)
+    status: int | None = None
+    if refused:
+        status = refused
+    elif name in COMMANDS and repository.top is not None:
         status = _load(COMMANDS[name])(work, args)
     elif name == "config":
         status = _load(NEWER["config"])(work, args)
-    elif name in COMMANDS and name not in ("branch", "tag", "update-ref", "symbolic-ref", "worktree", "config"):
+    elif name in COMMANDS and name not in ("fetch", "branch", "tag", "update-ref", "symbolic-ref", "worktree", "config"):
         return Analysis(status=128)
+    if not status:
+        _behind(work, name)
+    if refused is None:
+        status = None
     if work.questions.failed and name in DESTRUCTIVE:
         work.unknown("unknown-output", f"git {name}")
         status = None
     if work.state.new or work.hole is not None:  # nothing is known of what a clone brings
         status = None
-    if name in _REFRESHING:
+    if name in _REFRESHING and not (name == "diff" and _of_commits(work, args)):
         work.state = work.state._replace(fresh=True)
     if name not in HARMLESS or name in _REFRESHING:
         work.save()
-    if name in _SHOWING and repository.top is not None and not work.found and (status is None or name == "branch"):
+    silent = not work.found and not work.ran and (status is None or name == "branch")
+    if name in _SHOWING and repository.top is not None and silent:
         from guard.tools.git.show import output
 
         return output(work, name, args)
     quiet = name not in HARMLESS and name not in ("stash", "tag", "worktree", "submodule", "config", "branch")
     shown = "" if quiet and any(word in ("-q", "--quiet") for word in args) else unknown("unknown-output", f"git {name}")
     return analysis(work.found, shown, status)
+
+
+def _of_commits(work: Work, args: tuple[Text, ...]) -> bool:
+    """Whether diff compares two commits, so that it does not look at the work tree."""
+    words = [str(word) for word in args if not str(word).startswith("-")]
+    return any(".." in word for word in words[:1]) or (len(words) > 1 and all(work.resolve(word) for word in words[:2]))
+
+
+def _ahead(work: Work, name: str, args: tuple[Text, ...]) -> int | None:
+    """What git runs of the user's before a command; a status that is not 0 keeps it from its work."""
+    if work.repository.top is None or (name not in COMMANDS and name not in _RUNNING):
+        return 0
+    from guard.tools.git.programs import ahead
+
+    return ahead(work, name, args)
+
+
+def _behind(work: Work, name: str) -> None:
+    """What git runs of the user's behind a command."""
+    if work.repository.top is not None and name in COMMANDS:
+        from guard.tools.git.programs import behind
+
+        behind(work, name)
 
 
 def _load(where: str) -> Command:
@@ -183,7 +222,12 @@ def _load(where: str) -> Command:
 def _create(given: Globals, name: str, args: tuple[Text, ...]) -> Analysis:
     from guard.tools.git import create
 
-    return create.clone(given, args) if name == "clone" else create.init(given, args)
+    if name != "clone":
+        return create.init(given, args)
+    from guard.tools.git.programs import cloning
+
+    cloning(given, args)
+    return create.clone(given, args)
 
 
 def _outside(given: Globals, name: str, args: tuple[Text, ...]) -> Analysis:

@@ -8,6 +8,7 @@ from guard.effects import DELETE, MOVE, At, Effect, Pattern, Somewhere
 from guard.paths import child
 from guard.tools.git.options import read, table
 from guard.tools.git.questions import Item
+from guard.tools.git.revision import between
 from guard.tools.git.state import MADE
 from guard.tools.git.transition import LOSE, go_over
 
@@ -218,12 +219,14 @@ def _pick(work: Work, args: tuple[Text, ...], forward: bool) -> int | None:
 
 
 def _commits(work: Work, name: str) -> list[str]:
+    if name.endswith(("^!", "^-")):
+        name = name[:-2]
     start, dots, end = name.partition("..")
     if not dots or name.startswith("..."):
         commit = work.resolve(name)
         return [commit] if commit is not None else []
     ends = work.resolve(start or "HEAD"), work.resolve(end.lstrip(".") or "HEAD")
-    return work.questions.range(f"{ends[0]}..{ends[1]}") if ends[0] and ends[1] else []
+    return between(work, ends[0], ends[1]) if ends[0] and ends[1] else []
 
 
 def _pick_one(work: Work, given: Given, commit: str, forward: bool) -> int | None:

@@ -16,10 +16,10 @@ else:
 
 def table(long: str, flags: str = "", values: str = "", optional: str = "") -> Table:
     """A command's options. `long` lists its long names; "=" behind one means that it needs a value, "?" that it may have one
-    attached, and "/x" that the letter x means the same."""
+    attached, and "/x" that the letter x means the same. A line may end behind a hyphen of a name."""
     kinds: dict[str, str] = {}
     same: dict[str, str] = {}
-    for word in long.split():
+    for word in "".join(line if line.endswith("-") else line + " " for line in map(str.strip, long.splitlines())).split():
         name, slash, letter = word.partition("/")
         kind = name[-1] if name[-1] in "=?" else ""
         kinds[name.rstrip("=?")] = kind

@@ -53,7 +53,7 @@ class Pathspec(NamedTuple):
     """The pathspecs of one command. Without any, everything is meant."""
 
     items: tuple[Item, ...] = ()
-    outside: bool = False  # one of them leads out of the repository: git refuses
+    outside: bool = False  # one of them leads out of the repository, or is empty: git refuses
 
     def match(self, path: str) -> bool:
         """True when the command means the path (relative to the top directory)."""
@@ -86,7 +86,7 @@ def pathspec(operands: Iterable[Text], prefix: str, top: str, defaults: Defaults
     items = []
     outside = False
     for operand in operands:
-        item = _item(operand, prefix, top, defaults)
+        item = _item(operand, prefix, top, defaults) if operand != "" else None
         if item is None:
             outside = True
         else:

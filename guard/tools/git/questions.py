@@ -29,14 +29,15 @@ _PASSED = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-_FIXED = {
+ENVIRONMENT = {
     "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TRACE2": "0", "GIT_TRACE2_EVENT": "0", "GIT_TRACE2_PERF": "0", "PATH": "/usr/bin:/bin",
 }  # fmt: skip
-_OPTIONS = (
+OPTIONS = (
     "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat",
     "-c", "safe.directory=*", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
 )  # fmt: skip
+_OWN = frozenset(option.partition("=")[0].lower() for option in OPTIONS if "=" in option)
 _PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin")
 
 
@@ -56,7 +57,7 @@ class Questions:
         self._git_dir = git_dir
         self.failed = False  # git could not be asked, or did not answer in time: a "no" may have been a "yes"
         self._config = tuple(part for setting in config for part in ("-c", setting))
-        self._env = _FIXED | {name: value for name in _PASSED if isinstance(value := env.get(name), str)}
+        self._env = ENVIRONMENT | {name: value for name in _PASSED if isinstance(value := env.get(name), str)}
         self._env |= {name: v for name, v in env.items() if name.startswith("GIT_CONFIG_") and isinstance(v, str)}
 
     def config(self) -> dict[str, tuple[str, ...]]:
@@ -65,6 +66,8 @@ class Questions:
         for entry in self._texts("config", "-z", "--list"):
             name, _, value = entry.partition("\n")
             found[name] = (*found.get(name, ()), value if "\n" in entry else "true")
+        for name in _OWN & found.keys():  # the last value is the question's own
+            found[name] = found[name][:-1]
         return found
 
     def commit(self, revision: str) -> str | None:
@@ -186,7 +189,7 @@ class Questions:
         program = real_git(self._world, self._top)
         if program is None or any("\0" in word for word in words):
             return None
-        argv = [program, *self._config, *_OPTIONS, f"--git-dir={self._git_dir}", *words]
+        argv = [program, *self._config, *OPTIONS, f"--git-dir={self._git_dir}", *words]
         try:
             return self._world.ask(argv, self._directory, self._env)
         except UnicodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.effects import Pattern, unknown
+from guard.tools.answers import MANY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def answered(work: Work) -> bool:
     stdin = work.call.stdin
     if stdin is None:
         return False
-    return isinstance(stdin, Pattern) or any(line[:1] in ("y", "a", "Y", "A", "1", "c", "2", "3") for line in stdin.splitlines())
+    lines = (stdin.prefix if isinstance(stdin, Pattern) else stdin).splitlines()
+    if isinstance(stdin, Pattern) and (len(lines) < MANY or len(set(lines)) > 1):
+        return True
+    return any(line[:1] in ("y", "a", "Y", "A", "1", "c", "2", "3") for line in lines)
 
 
 def quoted(path: str) -> str:

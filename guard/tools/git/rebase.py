@@ -5,6 +5,8 @@ from __future__ import annotations
 from guard.effects import Pattern
 from guard.tools.git.join import back, merge_one, three_way, unchanged, unclear
 from guard.tools.git.options import read, table
+from guard.tools.git.revision import between
+from guard.tools.git.todo import PICKS, steps_of
 from guard.tools.git.transition import LOSE, SWITCH, go_over
 
 TYPE_CHECKING = False
@@ -101,7 +103,37 @@ def _rebase(work: Work, given: Given, names: list[str], onto: str | None) -> int
     if upstream is None:
         return 128
     place = upstream if onto is None else work.resolve(onto)
-    return 128 if place is None else _rebase_onto(work, upstream, place, True)
+    if place is None:
+        return 128
+    if given.on("i") and work.head is not None:
+        commits = between(work, upstream, work.head)
+        steps = steps_of(work, commits)
+        if steps is None or [step[1] for step in steps if step[0] in PICKS] != commits or len(steps) > len(commits):
+            return _replay(work, place, steps)
+    return _rebase_onto(work, upstream, place, True)
+
+
+def _replay(work: Work, onto: str, steps: list[tuple[str, str]] | None) -> int | None:
+    """The chosen commits on top of another one; which ones, is not known where `steps` is None."""
+    ours, result = work.head_tree, dict(work.tree(onto))
+    if steps == []:
+        return 1
+    for verb, name in steps or ():
+        if verb in PICKS:
+            parents = work.parents(name)
+            result, kept, _ = three_way(work, work.tree(parents[0] if parents else None), result, work.tree(name))
+            if kept:
+                return 1
+    work.certain = steps is not None
+    gone = go_over(work, ours, result, LOSE, merge=True)
+    work.certain = True
+    if not gone:
+        return 1
+    work.move_head(work.make(result, (onto,)))
+    for verb, text in steps or ():
+        if verb in ("exec", "x"):
+            work.run_text(text)
+    return None
 
 
 def _rebase_onto(work: Work, upstream: str | None, onto: str | None, autostash: bool) -> int | None:

@@ -8,10 +8,11 @@ from guard.paths import child
 from guard.tools.git.index import Entry
 from guard.tools.git.options import read, table
 from guard.tools.git.pathspec import normal
+from guard.tools.git.programs import edit, hook, hooks
 from guard.tools.git.questions import Item
 from guard.tools.git.reading import answered, listed
 from guard.tools.git.untracked import untracked
-from guard.tools.git.work import LINK_MODE
+from guard.tools.git.work import EMPTY_BLOB, LINK_MODE, setting_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def add(work: Work, args: tuple[Text, ...]) -> int | None:
     chosen = [found.path for found in others if (given.on("f") or not found.ignored) and not found.nested]
     entries = dict(work.index)
     _stage(work, entries, [path for path in work.index if spec.match(path) and work.dirty(path)])
-    if not given.on("N"):
+    if given.on("N"):
+        entries |= {path: Entry(Item("100644", EMPTY_BLOB), intent=True) for path in chosen}
+    else:
         _stage(work, entries, chosen)
     work.stage(entries)
     return None if any(found.ignored for found in others) and operands else 0
@@ -103,6 +106,8 @@ def commit(work: Work, args: tuple[Text, ...]) -> int | None:
     given = read(args, COMMIT)
     if given.on("dry-run", "short", "porcelain", "long") or (given.on("p", "interactive") and not answered(work)):
         return None
+    if not given.on("n") and hook(work, "pre-commit"):
+        return 1
     entries = dict(work.index)
     if any(entry.stage for entry in entries.values()) and not given.on("a"):
         return 128
@@ -122,10 +127,25 @@ def commit(work: Work, args: tuple[Text, ...]) -> int | None:
     if tree == dict(head) and not (given.on("allow-empty", "amend") or work.state.merging):
         return 1
     work.stage(entries)
+    if _stopped(work, given):
+        return 1
     parents = work.parents(work.head) if given.on("amend") and work.head else (work.head,) if work.head else ()
     work.move_head(work.make(tree, parents))
     work.state = work.state._replace(merging=False)
+    hooks(work, ("post-commit", "post-rewrite") if given.on("amend") else ("post-commit",))
     return None if _may_fail(work, given) else 0
+
+
+def _stopped(work: Work, given: Given) -> bool:
+    """Runs what has a say in the message; true when a hook or the editor surely stops the commit."""
+    message = child(work.repository.dir, "COMMIT_EDITMSG")
+    if hook(work, "prepare-commit-msg", message):
+        return True
+    fixing = given.on("fixup") and not str(given.value("fixup")).startswith(("amend:", "reword:"))
+    told = given.on("m", "F", "C") or fixing
+    if (given.on("e") or not told) and not given.off("e") and edit(work, "COMMIT_EDITMSG"):
+        return True
+    return not given.on("n") and bool(hook(work, "commit-msg", message))
 
 
 def _may_fail(work: Work, given: Given) -> bool:
@@ -148,7 +168,7 @@ def config(work: Work, args: tuple[Text, ...]) -> int | None:
     names = given.operands
     if not names or isinstance(names[0], Pattern):
         return None
-    key = _key(str(names[0]))
+    key = setting_name(str(names[0]))
     if given.on("unset", "unset-all") or args[0] == "unset":
         settings = {name: value for name, value in work.state.config.items() if name != key}
         work.state = work.state._replace(config=settings)
@@ -157,25 +177,35 @@ def config(work: Work, args: tuple[Text, ...]) -> int | None:
     return 0 if len(names) > 1 else None
 
 
-def _key(name: str) -> str:
-    parts = name.split(".")
-    return ".".join([parts[0].lower(), *parts[1:-1], parts[-1].lower()]) if len(parts) > 1 else name.lower()
+# With one of these the paths behind it are only marked.
+_MARKS = {
+    "--assume-unchanged", "--no-assume-unchanged", "--skip-worktree", "--no-skip-worktree", "--fsmonitor-valid",
+    "--no-fsmonitor-valid",
+}  # fmt: skip
 
 
 def update_index(work: Work, args: tuple[Text, ...]) -> int | None:
     """git update-index: paths are taken in, or out, one by one."""
     entries = dict(work.index)
     removing = forced = adding = False
-    for word in args:
-        if not isinstance(word, str):
-            continue
+    mark = ""
+    rest = [word for word in args if isinstance(word, str)][::-1]
+    while rest:
+        word = rest.pop()
         if word.startswith("--"):
+            mark = word if word in _MARKS else mark
+            if word == "--cacheinfo" and rest and "," not in rest.pop():
+                del rest[-2:]
+                continue
             removing |= word == "--remove"
             adding |= word == "--add"
             forced |= word == "--force-remove"
             continue
         path = normal(word, work.prefix, work.top) or ""
-        if forced or (removing and work.blob(path) is None):
+        if mark:
+            if path in entries and mark.endswith("skip-worktree"):
+                entries[path] = entries[path]._replace(absent=mark == "--skip-worktree")
+        elif forced or (removing and work.blob(path) is None):
             entries.pop(path, None)
         elif path in entries or adding:
             _stage(work, entries, [path])

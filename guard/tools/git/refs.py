@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.effects import DELETE, At, Effect
+from guard.paths import child
 from guard.tools.git.options import read, table
 
 TYPE_CHECKING = False
@@ -30,6 +31,16 @@ TAG = table(
     """,
 )
 UPDATE_REF = table(flags="dz", values="m", long="no-deref stdin create-reflog")
+FETCH = table(
+    flags="aftunpkqvmP46",
+    values="joh",
+    long="""
+    all append/a atomic depth= deepen= shallow-since= shallow-exclude= unshallow update-shallow negotiation-tip= negotiate-
+    only dry-run porcelain write-fetch-head force/f keep/k multiple auto-maintenance auto-gc write-commit-graph prefetch
+    prune/p prune-tags/P no-tags/n refetch refmap= tags/t recurse-submodules? jobs=/j set-upstream submodule-prefix= update-
+    head-ok/u upload-pack= quiet/q verbose/v progress server-option=/o show-forced-updates ipv4/4 ipv6/6 stdin filter=
+    """,
+)
 SYMBOLIC_REF = table(flags="qd", values="m", long="quiet delete/d short recurse")
 
 
@@ -122,6 +133,43 @@ def update_ref(work: Work, args: tuple[Text, ...]) -> int | None:
     else:
         _set(work, name, value)
     return 0
+
+
+def fetch(work: Work, args: tuple[Text, ...]) -> int | None:
+    """git fetch: from this very repository refs are set to what others stand at; what another one brings is not known."""
+    given = read(args, FETCH)
+    names = [name for name in given.operands if isinstance(name, str)]
+    if given.on("dry-run") or len(names) < len(given.operands) or given.on("all", "multiple"):
+        return None
+    place = names[0] if names else "origin"
+    here = _itself(work, place)
+    first: str | None = None
+    for spec in names[1:] or ["HEAD"]:
+        source, _, target = spec.removeprefix("+").partition(":")
+        commit = work.resolve(source or "HEAD" if here else f"{place}/{source}")
+        first = first or commit
+        if commit is None and here:
+            return 128
+        if here and commit is not None and target:
+            full = target if target.startswith("refs/") else f"refs/heads/{target}"
+            if full == work.branch and not given.on("u", "update-head-ok"):
+                return 128
+            before = work.at(full)
+            if before is not None and not (given.on("f") or spec.startswith("+")) and work.base(before, commit) != before:
+                return 1
+            _set(work, full, commit)
+    if first is not None:
+        work.state = work.state._replace(refs={**work.state.refs, "FETCH_HEAD": first})
+    return 0 if here else None
+
+
+def _itself(work: Work, place: str) -> bool:
+    """Whether a place to fetch from is the repository itself, or another of its work trees."""
+    url = work.config(f"remote.{place}.url") or place
+    path = work.call.where(url.removeprefix("file://"))
+    if path is None or not work.view.is_dir(path):
+        return False
+    return work.repository.common in (path, child(path, ".git")) or work.top == path or work.view.through(path) == work.top
 
 
 def symbolic_ref(work: Work, args: tuple[Text, ...]) -> int | None:

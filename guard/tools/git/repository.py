@@ -78,6 +78,9 @@ def globals_of(call: Call) -> Globals:
             call = call._replace(cwd=call.path(value)) if value != "" else call
         elif name == "-c":
             config.append(str(value))
+        elif name == "--config-env":
+            setting, _, variable = str(value).partition("=")
+            config.append(f"{setting}={call.env.get(variable, '')}")
         elif name == "--git-dir":
             git_dir = value
         elif name == "--work-tree":

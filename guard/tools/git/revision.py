@@ -44,6 +44,8 @@ def _named(work: Work, name: str) -> str | None:
     back = re.fullmatch(r"(?:HEAD|@)?@\{(-?)(\d+)\}|(ORIG_HEAD)", name)
     if back:
         return _before(work, back.group(1), 1 if back.group(3) else int(back.group(2)))
+    if name in work.state.refs and not name.startswith("refs/"):
+        return work.state.refs[name]
     full = ref(work, name)
     if full is not None:
         return work.at(full)
@@ -106,6 +108,21 @@ def base(work: Work, one: str, other: str) -> str | None:
         if commit in theirs:
             return commit
     return work.questions.base(ours[-1], theirs[-1])
+
+
+def between(work: Work, start: str, end: str) -> list[str]:
+    """The commits that `end` has and `start` has not, oldest first, merges left out."""
+    known = _chain(work, start)
+    made: list[str] = []
+    place: str | None = end
+    while place is not None and place in work.state.commits and place not in known:
+        above = work.state.commits[place].parents
+        if len(above) < 2:
+            made.append(place)
+        place = above[0] if above else None
+    if place is None or place in known or known[-1] in work.state.commits:
+        return made[::-1]
+    return work.questions.range(f"{known[-1]}..{place}") + made[::-1]
 
 
 def _chain(work: Work, commit: str) -> list[str]:

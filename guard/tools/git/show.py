@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from guard import expressions as re
 from guard.effects import Analysis, unknown
 from guard.paths import child
 from guard.tools.git.options import read, table
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from guard.effects import Text
+    from guard.tools.git.options import Given
     from guard.tools.git.questions import Item
     from guard.tools.git.work import Work
 
@@ -37,6 +39,8 @@ DIFF = table(
     """,
 )
 _DIFF_KNOWN = {"z", "name-only", "cached", "diff-filter", "no-renames", "no-ext-diff", "no-textconv", "no-color"}
+CHECK_IGNORE = table(flags="qvzn", long="quiet/q verbose/v stdin non-matching/n index")
+_FORMAT = r"-s|--no-patch|--(?:format|pretty)=(?:(?!%G|%\().)*"
 STATUS = table(
     flags="svbz",
     optional="uM",
@@ -55,6 +59,11 @@ def output(work: Work, name: str, args: tuple[Text, ...]) -> Analysis:
     words = [word for word in args if isinstance(word, str)]
     answer = None
     if len(words) == len(args):
+        if name == "format-patch":
+            from guard.tools.git.mails import written
+
+            text, effects = written(work, words)
+            return Analysis(tuple(effects), output=unknown("unknown-output", name) if text is None else text)
         if name in _SHOWN:
             answer = _SHOWN[name](work, words)
         elif name in _PLAIN and not (work.state.refs or work.state.head or work.state.new) and "--output" not in " ".join(words):
@@ -125,8 +134,10 @@ def _diff(work: Work, words: list[str]) -> Answer | None:
     given = read(words, DIFF)
     names = {name for name, _ in given.options.given}
     quiet = given.on("quiet") and names <= {"quiet", "cached"}
-    if not quiet and (not given.on("name-only") or names - _DIFF_KNOWN or given.options.strange):
+    if any(":" in str(word)[1:] and "*" not in str(word) for word in given.before):
         return None
+    if not quiet and (not given.on("name-only") or names - _DIFF_KNOWN or given.options.strange):
+        return _patches(work, words, given)
     trees, paths = _revisions(work, given.before, given.after)
     if trees is None:
         return 128, ""
@@ -144,6 +155,59 @@ def _diff(work: Work, words: list[str]) -> Answer | None:
     return (int(bool(chosen)), "") if quiet else (0, _lines(chosen, given.on("z")))
 
 
+def _patches(work: Work, words: list[str], given: Given) -> Answer | None:
+    """The patch that diff prints: between commits by asking, else from what stands on both sides."""
+    from guard.tools.git import diffs
+
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word.startswith("-") and word not in ("--cached", "--staged")]
+    if not all(diffs.PLAIN.fullmatch(word) for word in options) or not diffs.usual(work):
+        return None
+    commits, paths = _compared(work, given.before, given.after)
+    if commits is None:
+        return 128, ""
+    plain = [path for path in paths if isinstance(path, str)]
+    if len(commits) > 1 and not any(commit in work.state.commits for commit in commits):
+        told = diffs.between(work, commits[0], commits[1], options, plain)
+        return None if told is None else (0, told)
+    if not diffs.own(options) or given.options.value("U") is not None or work.line_ends_differ:
+        return None
+    return _own_patches(work, [work.tree(commit) for commit in commits], paths, given)
+
+
+def _own_patches(work: Work, trees: list[Mapping[str, Item]], paths: tuple[Text, ...], given: Given) -> Answer | None:
+    from guard.tools.git import diffs
+
+    spec = work.pathspec(paths)
+    old, new = _sides(work, trees, given.on("cached"))
+    changed = [p for p in _ordered(old.keys() | new.keys()) if spec.match(p) and _differ(work, p, old, new)]
+    if len(changed) > diffs.FILES or any(work.index[path].stage for path in changed if path in work.index):
+        return None
+    if any(path not in old for path in changed) and any(path not in new for path in changed) and not given.on("no-renames"):
+        return None
+    here = len(trees) < 2 and not given.on("cached")
+    found = []
+    for path in changed:
+        entry = work.index.get(path)
+        mode = entry.item.mode if entry is not None else "100644"
+        item = trees[0].get(path) if trees else entry.item if entry is not None and not entry.intent else None
+        if given.on("cached") and not trees:
+            item = work.head_tree.get(path)
+        before = diffs.stored(work, path, item.mode, item.blob) if item is not None else None
+        after = None
+        if path in new:
+            after = diffs.standing(work, path, mode) if here else diffs.stored(work, path, mode, new[path])
+        if (before is None) != (item is None) or (after is None) != (path not in new):
+            return None
+        found.append(diffs.patch(path, before, after, given.on("R")))
+    return 0, "".join(found)
+
+
+def _differ(work: Work, path: str, old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    entry = work.index.get(path)
+    return old.get(path) != new.get(path) or (entry is not None and (entry.intent or (path in new and work.modified(path))))
+
+
 def _wanted(kind: str, kinds: str) -> bool:
     chosen = [letter for letter in kinds if letter.isupper()]
     return (not chosen or kind in chosen) and kind.lower() not in kinds
@@ -152,16 +216,25 @@ def _wanted(kind: str, kinds: str) -> bool:
 def _revisions(
     work: Work, before: tuple[Text, ...], after: tuple[Text, ...] | None
 ) -> tuple[list[Mapping[str, Item]] | None, tuple[Text, ...]]:
-    trees: list[Mapping[str, Item]] = []
+    commits, paths = _compared(work, before, after)
+    return (None if commits is None else [work.tree(commit) for commit in commits]), paths
+
+
+def _compared(work: Work, before: tuple[Text, ...], after: tuple[Text, ...] | None) -> tuple[list[str] | None, tuple[Text, ...]]:
+    """The commits that are compared, None where git takes a word for neither a revision nor a path; and the paths."""
+    commits: list[str] = []
     rest = list(before)
-    while rest and len(trees) < 2:
+    while rest and len(commits) < 2:
         word = str(rest[0])
-        one, dots, other = word.partition("..")
-        ends = [one or "HEAD", other or "HEAD"] if dots and not other.startswith(".") else [word]
-        commits = [work.resolve(end) for end in ends]
-        if any(commit is None for commit in commits):
+        one, dots, other = word.partition("...") if "..." in word else word.partition("..")
+        ends = [one or "HEAD", other or "HEAD"] if dots else [word]
+        found = [work.resolve(end) for end in ends]
+        if dots == "..." and found[0] and found[1]:
+            found[0] = work.base(found[0], found[1])
+        known = [commit for commit in found if commit is not None]
+        if len(known) < len(found):
             break
-        trees += [work.tree(commit) for commit in commits]
+        commits += known
         rest.pop(0)
     if after is not None and rest:
         return None, ()
@@ -169,7 +242,7 @@ def _revisions(
         work.call.kind(word) is None and not str(word).startswith(":") and "*" not in str(word) for word in rest
     ):
         return None, ()
-    return trees, (*rest, *(after or ()))
+    return commits, (*rest, *(after or ()))
 
 
 def _sides(work: Work, trees: list[Mapping[str, Item]], cached: bool) -> tuple[dict[str, str], dict[str, str]]:
@@ -262,6 +335,8 @@ def _rev_parse(work: Work, words: list[str]) -> Answer | None:
     if state.refs or state.head or state.new or state.earlier:
         if names in (["HEAD"], ["@"]) and flags == ["--abbrev-ref"]:
             return 0, (work.branch or "HEAD").removeprefix("refs/heads/") + "\n"
+        if len(names) == 1 and "--verify" in flags and work.resolve(names[0]) is None and ":" not in names[0]:
+            return (1 if {"-q", "--quiet"} & set(flags) else 128), ""
         return None if names else _asked(work, ["rev-parse", *words])
     return _asked(work, ["rev-parse", *words])
 
@@ -290,6 +365,79 @@ def _config(work: Work, words: list[str]) -> Answer | None:
     return (1, "") if value is None else (0, value + "\n")
 
 
+def _show(work: Work, words: list[str]) -> Answer | None:
+    """`show` of REVISION:PATH, or of a commit with its patch."""
+    from guard.tools.git import diffs
+
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word.startswith("-")]
+    names = [word for word in words[:end] if not word.startswith("-")]
+    if any(":" in name for name in names):
+        return _blob(work, words)
+    plain = all(diffs.PLAIN.fullmatch(word) or re.fullmatch(_FORMAT, word) for word in options)
+    if not plain or not diffs.usual(work) or (len(names) > 1 and end == len(words)):
+        return None
+    commit = work.resolve(names[0] if names else "HEAD")
+    if commit is None or commit in work.state.commits or len(names) > 1 or len(work.parents(commit)) > 1:
+        return None
+    if names and work.questions.object(names[0]) != commit and names[0] not in work.state.refs:
+        return None  # an annotated tag is shown itself, too
+    told = diffs.shown(work, commit, options, words[end + 1 :])
+    return None if told is None else (0, told)
+
+
+def _stash(work: Work, words: list[str]) -> Answer | None:
+    """`stash show` with a patch, of a stash that was there before."""
+    from guard.tools.git import diffs
+
+    options, names = [w for w in words[1:] if w.startswith("-")], [w for w in words[1:] if not w.startswith("-")]
+    if words[:1] != ["show"] or work.state.stashes or work.state.dropped or len(names) > 1:
+        return None
+    number = names[0] if names else "0"
+    commit = work.questions.commit(f"stash@{{{number}}}" if number.isdigit() else number)
+    if commit is None:
+        return (1, "") if not work.questions.failed or work.questions.commit("HEAD") else None
+    if not {"-p", "-u", "--patch"} & set(options) or not all(diffs.PLAIN.fullmatch(w) for w in options) or not diffs.usual(work):
+        return None
+    told = diffs.between(work, work.parents(commit)[0], commit, options, ())
+    return None if told is None else (0, told)
+
+
+def _cat_file(work: Work, words: list[str]) -> Answer | None:
+    """`cat-file` of a blob, or -e: whether an object is there."""
+    if len(words) != 2 or words[0] != "-e":
+        return _blob(work, words)
+    revision, colon, path = words[1].partition(":")
+    if colon and revision:
+        commit = work.resolve(revision)
+        inside = normal(path, work.prefix if path.startswith(("./", "../")) else "", work.top)
+        there = (
+            commit is not None
+            and inside is not None
+            and any(entry == inside or entry.startswith(inside + "/") or not inside for entry in work.tree(commit))
+        )
+        return (0 if there else 128), ""
+    if colon:
+        return None
+    return (0 if work.resolve(revision) or work.questions.object(revision) else 1), ""
+
+
+def _check_ignore(work: Work, words: list[str]) -> Answer | None:
+    """The paths that are ignored; those of the index are not."""
+    given = read(words, CHECK_IGNORE)
+    if given.on("v", "n", "stdin") or given.options.strange or not given.operands:
+        return None
+    found = []
+    for name in given.operands:
+        path = normal(str(name), work.prefix, work.top)
+        if path is None:
+            return 128, ""
+        tracked = any(entry == path or entry.startswith(path + "/") for entry in work.index) and not given.off("index")
+        if path and not tracked and work.ignores().hidden(path, work.kind(path) == "directory" or str(name).endswith("/")):
+            found.append(str(name))
+    return int(not found), "" if given.on("q") else _lines(found, given.on("z"))
+
+
 def _blob(work: Work, words: list[str]) -> Answer | None:
     """`cat-file -p` and `show` of REVISION:PATH."""
     names = [word for word in words if word not in ("-p", "blob")]
@@ -307,12 +455,14 @@ def _blob(work: Work, words: list[str]) -> Answer | None:
 
 _SHOWN = {
     "branch": _branch,
-    "cat-file": _blob,
+    "cat-file": _cat_file,
+    "check-ignore": _check_ignore,
     "config": _config,
     "diff": _diff,
     "ls-files": _ls_files,
     "rev-parse": _rev_parse,
-    "show": _blob,
+    "show": _show,
+    "stash": _stash,
     "status": _status,
     "symbolic-ref": _symbolic_ref,
 }

@@ -67,7 +67,7 @@ def _push(work: Work, given: Given) -> int | None:
         operands = listed(work, listing, given.on("pathspec-file-nul"))
     if given.on("p") and not answered(work):
         return None
-    if work.head is None or any(entry.stage for entry in work.index.values()):
+    if work.head is None or any(entry.stage or entry.intent for entry in work.index.values()):
         return 1
     work.certain = not given.on("p")
     spec = work.pathspec(operands or ())

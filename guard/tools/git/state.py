@@ -15,6 +15,9 @@ else:
 MADE = "made:"  # how the ids of commits and contents begin that exist only once the command has run
 
 
+SHARED = ("refs", "commits", "stashes", "dropped", "config", "serial")  # what all work trees of a repository have in common
+
+
 class Commit(NamedTuple):
     """A commit that the command line makes."""
 

@@ -11,7 +11,7 @@ from guard.tools.git.ignore import Ignores
 from guard.tools.git.index import Entry
 from guard.tools.git.pathspec import Pathspec, pathspec
 from guard.tools.git.questions import Item, Questions
-from guard.tools.git.state import MADE, Commit, State
+from guard.tools.git.state import MADE, SHARED, Commit, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,11 +37,12 @@ class Work:
         self.top = repository.top or "/"
         self.prefix = repository.prefix or ""
         directory = self.top if repository.top is not None else repository.dir
-        self.questions = Questions(self.view.world, self.call.env, directory, repository.dir, given.config)
-        note = self.view.notes.get(f"git:{repository.dir}")
-        self.state = note if isinstance(note, State) else State()
+        self.questions = Questions(self.view.world, self.call.env, *self._asked_in(directory), given.config)
+        self.state = self._noted() or State()
         self.found: list[Effect | Unknown] = []
+        self._settings = settings((*environment(given.call.env), *given.config))
         self.certain = True
+        self.ran = False  # something of the user's has been run
         self.hole = next((word.holes[0] for word in given.rest if isinstance(word, Pattern)), None)
         self._index: dict[str, Entry] | None = None
         self._blobs: dict[str, str | None] = {}
@@ -53,18 +54,48 @@ class Work:
         self._racy: int | None = None
         self._converts: bool | None = None
 
+    def _asked_in(self, directory: str) -> tuple[str, str]:
+        """Where questions are asked, and about which repository: of a linked work tree that is not there yet, the main one."""
+        lstat, common = self.view.world.lstat, self.repository.common
+        if lstat(self.repository.dir) is not None or lstat(common) is None:
+            return directory, self.repository.dir
+        return (directory if lstat(directory) is not None else common), common
+
     # what the repository says
 
     def save(self) -> None:
         """Notes the state for the git commands that follow in the same command line."""
         self.view.notes[f"git:{self.repository.dir}"] = self.state
+        self.view.notes[f"git-common:{self.repository.common}"] = self.state
+
+    def _noted(self) -> State | None:
+        """What earlier commands have noted: of this work tree, and of what all work trees of the repository share."""
+        own = self.view.notes.get(f"git:{self.repository.dir}")
+        shared = self.view.notes.get(f"git-common:{self.repository.common}")
+        if not isinstance(shared, State):
+            return own if isinstance(own, State) else None
+        return (own if isinstance(own, State) else State())._replace(**{name: getattr(shared, name) for name in SHARED})
 
     def config(self, name: str) -> str | None:
         """A setting's value in force, by its name in lower case."""
-        if name in self.state.config:
-            return self.state.config[name]
+        given = self.given_here(name)
+        if given is not None:
+            return given
         values = self.questions.config().get(name)
         return values[-1] if values else None
+
+    def settings(self) -> tuple[str, ...]:
+        """The names of all settings that hold here."""
+        return (*self.keys_here(), *self.questions.config())
+
+    def given_here(self, name: str) -> str | None:
+        """A setting's value where the command line itself gives it: with -c, the environment, or an earlier `git config`."""
+        found = self._settings.get(name)
+        return found if found is not None else self.state.config.get(name)
+
+    def keys_here(self) -> tuple[str, ...]:
+        """The names of all settings that the command line itself gives."""
+        return (*self._settings, *self.state.config)
 
     def flag(self, name: str, default: bool = False) -> bool:
         """A setting that is true or false."""
@@ -221,12 +252,21 @@ class Work:
 
     def _digest(self, content: bytes, entry: Entry | None) -> str:
         own = digest(content)
-        if entry is None or own == entry.item.blob or not self._converted():
+        if entry is None or own == entry.item.blob or not self.line_ends_differ:
             return own
         plain = digest(content.replace(b"\r\n", b"\n"))
         return plain if plain == entry.item.blob else own
 
-    def _converted(self) -> bool:
+    def content(self, path: str, blob: str) -> bytes | None:
+        """A stored content, where the repository has it or the file at the path is it."""
+        if self.blob(path) == blob and self.kind(path) == FILE:
+            found = self.view.read(self.path(path))
+            if found is not None and digest(found) == blob:
+                return found
+        return self.questions.content(blob) if len(blob) == 40 and not blob.startswith(MADE) else None
+
+    @property
+    def line_ends_differ(self) -> bool:
         """Whether line ends may differ between the work tree and what is stored."""
         if self._converts is None:
             places = [
@@ -380,6 +420,7 @@ class Work:
     def run_text(self, text: Text, *args: Text, cwd: str | None = None) -> int | None:
         """Has a shell run a text, as git does in the top directory; gives its status."""
         self.flush()
+        self.ran = True
         status = self.call.shell(text, args, cwd=cwd or self.top).status
         self.after()
         return status
@@ -387,14 +428,14 @@ class Work:
     def run(self, argv: tuple[Text, ...], cwd: str | None = None) -> int | None:
         """Has a command run; gives its status."""
         self.flush()
+        self.ran = True
         status = self.call.run(argv, cwd=cwd or self.top).status
         self.after()
         return status
 
     def after(self) -> None:
         """Sees the repository as what has been run has left it."""
-        note = self.view.notes.get(f"git:{self.repository.dir}")
-        self.state = note if isinstance(note, State) else self.state
+        self.state = self._noted() or self.state
         self._index = None
         self._blobs.clear()
         self._links.clear()
@@ -431,6 +472,37 @@ class Work:
         commits = {**self.state.commits, name: Commit(dict(tree), tuple(parents))}
         self.state = self.state._replace(commits=commits, serial=self.state.serial + 1)
         return name
+
+
+def setting_name(name: str) -> str:
+    """A setting's name with its section and its key in lower case."""
+    parts = name.split(".")
+    return ".".join([parts[0].lower(), *parts[1:-1], parts[-1].lower()]) if len(parts) > 1 else name.lower()
+
+
+def settings(given: Iterable[str]) -> dict[str, str]:
+    """Settings written as "name=value" by their names; one without a value is true."""
+    found = {}
+    for setting in given:
+        name, equals, value = setting.partition("=")
+        found[setting_name(name)] = value if equals else "true"
+    return found
+
+
+def environment(env: Mapping[str, Text]) -> list[str]:
+    """The settings, as "name=value", that variables of the environment give."""
+    found: list[str] = []
+    packed = env.get("GIT_CONFIG_PARAMETERS")
+    if isinstance(packed, str) and packed:
+        from guard.tools.git.alias import words
+
+        found += words(packed) or ()
+    count = env.get("GIT_CONFIG_COUNT")
+    for number in range(min(int(count), 1000) if isinstance(count, str) and count.isdigit() else 0):
+        name, value = env.get(f"GIT_CONFIG_KEY_{number}"), env.get(f"GIT_CONFIG_VALUE_{number}")
+        if isinstance(name, str) and isinstance(value, str):
+            found.append(f"{name}={value}")
+    return found
 
 
 def digest(content: bytes) -> str:

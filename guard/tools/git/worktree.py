@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from guard.effects import DELETE, LEAVE, MOVE, At, Effect, Pattern
+from guard.effects import CREATE, DELETE, LEAVE, MOVE, At, Effect, Pattern
 from guard.overlay import DIRECTORY
 from guard.paths import child, name, parent
+from guard.tools.git.index import Entry
 from guard.tools.git.options import read, table
 from guard.tools.git.repository import Globals, Repository
 from guard.tools.git.state import State
@@ -13,9 +14,13 @@ from guard.tools.git.work import SUBMODULE, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from guard.effects import Text
     from guard.tools.git.options import Given
+    from guard.tools.git.questions import Item
 
+FILES = 2000  # of a work tree larger than this, made by the command line, nothing is known
 WORKTREE = table(
     flags="fdqnv",
     values="bB",
@@ -52,16 +57,52 @@ def _add(work: Work, given: Given) -> int | None:
     place = work.call.where(given.operands[0])
     if place is None or (work.view.kind(place) is not None and work.view.listdir(place)):
         return 128
-    if work.view.kind(place) is None:
-        work.view.make_dir(place)
-    directory = child(place, ".git")
-    work.view.make_dir(directory)
-    work.view.notes[f"git:{directory}"] = State(head=f"refs/heads/{name(place)}", new=True)
-    branch = given.value("b", "B")
-    target = work.resolve(str(given.operands[1])) if len(given.operands) > 1 else work.head
-    if isinstance(branch, str) and target:
-        work.state = work.state._replace(refs={**work.state.refs, f"refs/heads/{branch}": target})
+    chosen = given.value("b", "B")
+    operand = given.operands[1] if len(given.operands) > 1 else None
+    if isinstance(chosen, Pattern) or isinstance(operand, Pattern):
+        return None
+    short = chosen if chosen is not None else operand if operand is not None else name(place)
+    branch = None if given.on("d") else f"refs/heads/{short}"
+    if branch is not None and chosen is None and not work.at(branch):
+        branch = None if operand is not None else branch
+    known = branch is not None and chosen is None and work.at(branch) is not None
+    target = work.at(branch) if known and branch is not None else work.resolve(operand) if operand is not None else work.head
+    if target is None or (branch is not None and branch == work.branch and not given.on("f")):
+        return None if given.on("orphan") else 128
+    if branch is not None:
+        if given.on("b") and work.at(branch):
+            return 128
+        work.state = work.state._replace(refs={**work.state.refs, branch: target})
+    _appear(work, place, branch or target, work.tree(target) if given.options.last("no-checkout") is None else {})
     return None
+
+
+def _appear(work: Work, place: str, head: str, tree: Mapping[str, Item]) -> None:
+    """A new linked work tree stands at `place`: its files, and what ties it to the repository."""
+    view, common = work.view, work.repository.common
+    directory = child(child(common, "worktrees"), name(place))
+    for above in (child(common, "worktrees"), directory, place):
+        if view.kind(above) is None:
+            view.make_dir(above)
+    large = len(tree) > FILES
+    _write(work, child(directory, "HEAD"), f"ref: {head}\n" if head.startswith("refs/") else f"{head}\n")
+    _write(work, child(directory, "gitdir"), f"{place}/.git\n")
+    if not large:
+        _write(work, child(directory, "commondir"), "../..\n")
+    _write(work, child(place, ".git"), f"gitdir: {directory}\n")
+    entries = {} if large else {path: Entry(item) for path, item in tree.items()}
+    view.notes[f"git:{directory}"] = State(head=head, entries=entries, new=large)
+    for path in entries:
+        for n in range(1, path.count("/") + 1):
+            inner = child(place, "/".join(path.split("/")[:n]))
+            if view.kind(inner) is None:
+                view.make_dir(inner)
+        view.apply(Effect(CREATE, At(child(place, path)), source=f"{directory}/@objects/{tree[path].blob}"))
+    view.budget.spend(len(entries))
+
+
+def _write(work: Work, path: str, text: str) -> None:
+    work.view.apply(Effect(CREATE, At(path), content=text.encode("utf-8", "surrogateescape")))
 
 
 def _move(work: Work, given: Given) -> int | None:

@@ -73,6 +73,36 @@ LINES = [
     "git cat-file -p HEAD:CLAUDE.md",
     "git -C specs show HEAD:./a.md",
     "git show HEAD:nope",
+    "git diff",
+    "git diff -R",
+    "git diff HEAD",
+    "git diff HEAD -- src",
+    "git diff v1",
+    "git diff -- specs nope",
+    "git diff v1 no-specs",
+    "git diff v1..no-specs -- specs/deep AGENTS.md",
+    "git diff no-specs...main",
+    "git diff -R v1 feature",
+    "git diff --stat v1 feature",
+    "git diff --no-renames --name-status v1 adds",
+    "git -C src diff v1 feature -- main.py",
+    "git show",
+    "git show v1",
+    "git show HEAD -- src",
+    "git show --stat HEAD~1",
+    "git show --format=%s --name-only no-specs",
+    "git check-ignore -q specs",
+    "git check-ignore specs .ralph build nope/ x.log",
+    "git check-ignore -q build",
+    "git check-ignore --no-index node_modules/pkg",
+    "git cat-file -e HEAD:specs/none",
+    "git cat-file -e HEAD:specs",
+    "git cat-file -e HEAD:CLAUDE.md",
+    "git cat-file -e nope",
+    "git cat-file -e main",
+    "git ls-files --error-unmatch specs/draft.md",
+    "git ls-files --error-unmatch specs/a.md",
+    "git diff --quiet -- README.md",
 ]
 
 
@@ -91,7 +121,17 @@ def test_the_output_is_told(line: str, home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["git log", "git diff", "git show", "git status", "git stash list", "git grep x", "git branch -a"]
+    "line",
+    [
+        "git log",
+        "git diff -W",
+        "git diff HEAD:CLAUDE.md HEAD:AGENTS.md --quiet",
+        "git show adds~1^{tree}",
+        "git status",
+        "git stash list",
+        "git grep x",
+        "git branch -a",
+    ],
 )
 def test_the_output_is_unknown(line: str, home: Path) -> None:
     assert not isinstance(foresee(home, line).result.output, str)  # type: ignore[attr-defined]
@@ -108,6 +148,11 @@ def test_the_output_is_unknown(line: str, home: Path) -> None:
         "git commit -qam x && git diff --name-only",
         "git stash -q && git status --porcelain",
         "git reset -q --soft HEAD~1 && git diff --cached --name-only",
+        "git add -A . ':!tmp' && git diff --cached -- memory specs src",
+        "git rm -q --cached src/main.py && git diff --cached",
+        "git add -N junk.txt && git diff -- junk.txt src",
+        "git switch -q -c other && git rev-parse -q --verify nope",
+        "git add memory && git check-ignore memory build",
     ],
 )
 def test_the_output_follows_earlier_commands(line: str, home: Path, tmp_path: Path) -> None:

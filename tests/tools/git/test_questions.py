@@ -20,6 +20,14 @@ fsmonitor-watchman push-to-checkout pre-rebase
 """
 
 
+DIFFS = [
+    ("diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none", "-p", "-M", "v1", "no-specs"),
+    ("diff-tree", "-r", "--root", "--no-notes", "--no-ext-diff", "--no-textconv", "--pretty=email", "-p", "--stat", "HEAD", "--"),
+    ("rev-list", "-n", "1", "--format=%f", "HEAD", "--"),
+    ("rev-list", "--no-walk", "--format=%s", "HEAD", "--"),
+]
+
+
 @pytest.fixture
 def trapped(tmp_path: Path) -> Path:
     """A repository in which everything that it can name for git to run leaves a mark."""
@@ -126,6 +134,8 @@ def test_no_question_leaves_a_mark(trapped: Path) -> None:
     for words in (("merge-base", "main", "v1"), ("for-each-ref",), ("ls-tree", "HEAD"), ("rev-list", "HEAD"), ("show-ref",)):
         assert asked.answer(*words) is not None
     assert asked.answer("rev-parse", "HEAD") == (0, head.encode() + b"\n")
+    for words in DIFFS:
+        assert asked.answer(*words) is not None
     assert asked.content("f" * 40) is None
     assert asked.tree("f" * 40) is None
     assert snapshot(trapped) == before
@@ -149,6 +159,18 @@ def test_no_question_leaves_a_mark(trapped: Path) -> None:
         "git ls-files -m",
         "git fetch",
         "git pull",
+        "git diff",
+        "git diff --cached v1",
+        "git diff v1 no-specs",
+        "git diff -p -M v1...feature",
+        "git show",
+        "git show --stat -p feature",
+        "git stash show -p",
+        "git format-patch -2 -o tmp",
+        "git rebase -i HEAD~1",
+        "git commit",
+        "git worktree add -q ../scratch",
+        "git check-ignore memory",
     ],
 )
 def test_no_judgement_leaves_a_mark(trapped: Path, command: str) -> None:

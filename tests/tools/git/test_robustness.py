@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from guard.tools.git import COMMANDS, HARMLESS, git
 from guard.tools.git.index import read
 from guard.tools.git.pathspec import Defaults, pathspec
 from guard.tools.git.wildmatch import matcher
+from guard.tools.options import Table
 from guard.world import Budget, OutOfBudget, World
 from tests.tool_harness import Ran
 from tests.tools.git.harness import build, environment, foresee
@@ -75,3 +77,11 @@ def test_without_git_a_destructive_command_is_unknown(home: Path, monkeypatch: p
 
 def test_no_command_is_both_destructive_and_harmless() -> None:
     assert not set(COMMANDS) & HARMLESS
+
+
+def test_option_tables_hold_whole_names() -> None:
+    """A line of a table may end behind a hyphen, in the middle of a name."""
+    for module in {where.partition(".")[0] for where in COMMANDS.values()}:
+        for found in vars(import_module(f"guard.tools.git.{module}")).values():
+            if isinstance(found, Table):
+                assert not [name for name in found.long if name.endswith("-") or set(name) & set("/=? ")]

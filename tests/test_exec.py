@@ -1,0 +1,233 @@
+"""`guard exec`: the command runs as if guard were not there, but for what it may not lose."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from guard import roots
+from guard.commands import place
+
+ROOT = Path(__file__).parent.parent
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    return {"HOME": str(tmp_path), "PATH": PATH, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **more}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A small repository with protected files, a script and a makefile."""
+    top = tmp_path.resolve() / "project"
+    for name in ("specs/a.md", "specs/b.md", "build/x.o", "CLAUDE.md"):
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{name}\n" * 5)
+    (top / "clean.sh").write_text("rm -rf build specs\n")
+    (top / "Makefile").write_text("all:\n\tmkdir -p build && echo 1 > build/y && rm -f build/x.o\npurge:\n\trm -rf specs\n")
+    subprocess.run(["git", "init", "-q", top], check=True)
+    return top
+
+
+def guard(project: Path, *argv: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    settings: dict[str, object] = {"capture_output": True, "timeout": 60, "env": environment(project.parent), "cwd": project}
+    return subprocess.run([sys.executable, "-m", "guard", "exec", *argv], **{**settings, **options})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 64, 125, 126, 255])
+def test_the_exit_status_is_the_commands(project: Path, status: int) -> None:
+    assert guard(project, "--", "sh", "-c", f"exit {status}").returncode == status
+
+
+def test_no_command_is_wrong_usage(project: Path) -> None:
+    assert guard(project).returncode == 64
+    assert guard(project, "--").returncode == 64
+    assert guard(project, "--no-such-option", "true").returncode == 64
+
+
+def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(project: Path) -> None:
+    (project / "text").write_text("no program")
+    (project / "bad").write_text("#!/no/such/interpreter\n")
+    (project / "bad").chmod(0o755)
+    assert guard(project, "no-such-command").returncode == 127
+    assert guard(project, "./no-such-command").returncode == 127
+    assert guard(project, "./text").returncode == 126
+    assert guard(project, "./specs").returncode == 126
+    assert guard(project, "./bad").returncode == 126
+    assert guard(project, "").returncode == 127
+
+
+def test_a_script_without_an_interpreter_line_runs(project: Path) -> None:
+    (project / "plain").write_text('echo "$0 $1"; exit 3\n')
+    (project / "plain").chmod(0o755)
+    run = guard(project, "./plain", "an argument")
+    assert (run.returncode, run.stdout) == (3, b"./plain an argument\n")
+
+
+def test_arguments_and_streams_pass_unchanged(project: Path) -> None:
+    arguments = ["-n", "--", "", "two words", "new\nline", "*", "$HOME", "'\"\\", os.fsdecode(b"\xff\xfe")]
+    run = guard(project, "--", "sh", "-c", 'cat; printf "%s|" "$@"; echo error >&2', "sh", *arguments, input=b"input|")
+    assert run.stdout == b"input|" + b"".join(os.fsencode(argument) + b"|" for argument in arguments)
+    assert run.stderr == b"error\n"
+
+
+def test_a_script_is_stopped(project: Path) -> None:
+    run = guard(project, "sh", "-e", "clean.sh")
+    assert run.returncode == 126
+    assert b"specs/a.md" in run.stderr
+    assert (project / "specs/a.md").exists()
+    assert (project / "build").exists()
+
+
+def test_a_make_target_is_stopped_and_a_harmless_one_goes_through(project: Path) -> None:
+    assert guard(project, "make", "all").returncode == 0
+    assert sorted(path.name for path in (project / "build").iterdir()) == ["y"]
+    assert guard(project, "make", "purge").returncode == 2
+    assert (project / "specs/b.md").exists()
+
+
+def test_what_the_project_protects_is_protected_from_elsewhere(project: Path) -> None:
+    run = guard(project, "sh", "-c", 'cd / && rm -rf "$0"/specs; cd "$0"/.. && rm -rf project', str(project))
+    assert run.returncode == 126
+    assert (project / "specs/a.md").exists()
+
+
+def test_from_above_the_repositories_are_protected_that_stand_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.parent)
+    monkeypatch.setattr(roots, "below", lambda *_: False)  # a test stands in a temporary directory, which is scratch
+    place.register(str(project.parent / "state"), {"HOME": str(project.parent)})
+    assert str(project) in roots.registered(str(project.parent / "state"), place.world())
+
+
+def test_the_environment_gains_the_shims_and_little_else(project: Path) -> None:
+    show = ["/usr/bin/env", "-0"]
+    for extra in ({}, {"LC_ALL": ""}, {"LC_CTYPE": "C.UTF-8"}, {"PATH": ""}, {"odd name": "1", "IFS": ":"}):
+        before = {**environment(project.parent), **extra}
+        after = dict(entry.split("=", 1) for entry in guard(project, *show, env=before).stdout.decode().split("\0")[:-1])
+        gained = {name for name in after.keys() | before.keys() if after.get(name) != before.get(name)}
+        assert gained <= {"PATH", "GUARD_EXEC", "ac_cv_path_SED", "ac_cv_path_install", "ac_cv_path_lt_DD"}
+        first, _, rest = after["PATH"].partition(":")
+        assert first.endswith("/shims/wide")
+        assert rest == before["PATH"]
+
+
+def test_nested_calls_have_the_shims_once(project: Path) -> None:
+    nested = [sys.executable, "-m", "guard", "exec", "--", "sh", "-c", 'echo "$PATH"']
+    assert guard(project, *nested).stdout.decode().strip().count("shims") == 1
+
+
+def test_configure_scripts_are_given_the_real_tools(project: Path) -> None:
+    script = 'echo "$ac_cv_path_SED,$ac_cv_path_install,$ac_cv_path_lt_DD"'
+    sed, install, dd = guard(project, "sh", "-c", script).stdout.decode().strip().split(",")
+    assert (sed, install, dd) == ("/usr/bin/sed", "/usr/bin/install -c", "/usr/bin/dd")
+
+
+def test_without_a_place_for_state_nothing_runs(project: Path) -> None:
+    if os.path.isdir(f"/run/user/{os.getuid()}"):
+        pytest.skip("this user has a runtime directory")
+    run = guard(project, "touch", "ran", env={"PATH": PATH, "PYTHONPATH": str(ROOT), "HOME": "/proc/none"})
+    assert run.returncode == 70
+    assert b"GUARD_STATE_DIR" in run.stderr
+    assert not (project / "ran").exists()
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+@pytest.mark.parametrize("more", [{}, {"GUARD_STATE_DIR": "/tmp/state"}])
+def test_a_data_directory_that_is_read_only(project: Path, more: dict[str, str]) -> None:
+    guard(project, "true")
+    home = project.parent
+    box = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/tmp", "--bind", str(home), str(home)]
+    for path in {str(ROOT), sys.prefix, sys.base_prefix}:
+        box += ["--ro-bind", path, path]
+    box += ["--ro-bind", f"{home}/.local/share", f"{home}/.local/share", "--chdir", str(project)]
+    argv = [*box, sys.executable, "-m", "guard", "exec", "--", "sh", "-c", 'rm -rf specs; echo "$?" "$PATH"']
+    run = subprocess.run(argv, env=environment(home, **more), capture_output=True, text=True, timeout=60)
+    if "bwrap:" in run.stderr:
+        pytest.skip(run.stderr)
+    assert run.stdout.startswith("126 /tmp/state/" if more else f"126 {home}/.local/share/"), run.stderr
+    assert (project / "specs/a.md").exists()
+
+
+def test_a_deleted_directory(project: Path) -> None:
+    script = f'mkdir gone; cd gone; rmdir ../gone; exec "{sys.executable}" -m guard exec -- sh -c "exit 5"'
+    run = subprocess.run(["sh", "-c", script], cwd=project, env=environment(project.parent), capture_output=True)
+    assert run.returncode == 5
+
+
+OPEN = """import os, sys
+found = [n for n in range(3) if os.path.exists(f"/proc/self/fd/{n}")]
+os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), repr(found).encode())"""
+
+
+@pytest.mark.parametrize(("closing", "left"), [("<&-", [1, 2]), (">&-", [0, 2]), ("2>&-", [0, 1]), ("<&- >&- 2>&-", [])])
+def test_closed_streams_stay_closed(project: Path, closing: str, left: list[int]) -> None:
+    result = project / "result"
+    argv = [sys.executable, "-m", "guard", "exec", "--", sys.executable, "-S", "-c", OPEN, str(result)]
+    env = environment(project.parent)
+    run = ["sh", "-c", f'exec "$@" {closing}', "sh", *argv]
+    subprocess.run(run, cwd=project, env=env, stdin=subprocess.DEVNULL, check=True)
+    assert result.read_text() == repr(left)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGSEGV])
+def test_guard_ends_by_the_signal_that_ends_the_command(project: Path, number: signal.Signals) -> None:
+    assert guard(project, "sh", "-c", f"ulimit -c 0; kill -{number.value} $$").returncode == -number
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
+def test_signals_are_passed_on(project: Path, number: signal.Signals) -> None:
+    script = f'trap "echo caught; exit 9" {number.value}; echo ready; while :; do sleep 0.05; done'
+    argv = [sys.executable, "-m", "guard", "exec", "--", "sh", "-c", script]
+    run = subprocess.Popen(argv, cwd=project, env=environment(project.parent), stdout=subprocess.PIPE)
+    assert run.stdout is not None
+    assert run.stdout.readline() == b"ready\n"
+    run.send_signal(number)
+    assert run.stdout.read() == b"caught\n"
+    assert run.wait(20) == 9
+
+
+def test_the_command_has_the_signals_of_the_caller(project: Path) -> None:
+    show = ["grep", "-E", "^(Sig(Blk|Ign)|Umask)", "/proc/self/status"]
+    for setup in ("", "trap '' INT HUP; umask 027; "):
+        plain = f'{setup} exec "$@"'
+        env = environment(project.parent)
+        before = subprocess.run(["sh", "-c", plain, "sh", *show], env=env, capture_output=True, cwd=project).stdout
+        argv = ["sh", "-c", plain, "sh", sys.executable, "-m", "guard", "exec", "--", *show]
+        assert subprocess.run(argv, env=env, capture_output=True, cwd=project).stdout == before
+
+
+def test_a_pipe_that_nobody_reads_ends_the_command(project: Path) -> None:
+    script = f'"{sys.executable}" -m guard exec -- yes | head -n 1; echo "${{PIPESTATUS[0]}}"'
+    run = subprocess.run(["bash", "-c", script], env=environment(project.parent), capture_output=True, cwd=project, timeout=60)
+    assert run.stdout == b"y\n141\n"
+
+
+def test_what_a_terminal_sends_reaches_the_command_once(project: Path) -> None:
+    import pty
+
+    script = 'n=0; trap "n=\\$((n+1))" INT; echo ready; sleep 1; sleep 0.3; echo "count $n"'
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(project)
+        os.execve(sys.executable, [sys.executable, "-m", "guard", "exec", "--", "sh", "-c", script], environment(project.parent))
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 1000)
+    time.sleep(0.2)
+    os.write(terminal, b"\x03")
+    try:
+        while part := os.read(terminal, 1000):
+            seen += part
+    except OSError:
+        pass
+    assert b"count 1" in seen
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(terminal)
