@@ -233,13 +233,14 @@ def vault_gc(cwd: str | None) -> int:
 
 
 @vault.command("check")
+@click.option("--mend", is_flag=True, help="Put damaged packs aside, so that the next snapshot copies again.")
 @_CWD
 @_JSON
-def vault_check(cwd: str | None, as_json: bool) -> int:
+def vault_check(mend: bool, cwd: str | None, as_json: bool) -> int:
     """Read every copy and compare it with its digest. Exit status: 0 all good, 1 damaged."""
     from guard.commands import vault as command
 
-    return command.check(cwd, as_json)
+    return command.check(cwd, as_json, mend)
 
 
 @vault.command("path")

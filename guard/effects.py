@@ -26,6 +26,7 @@ class Pattern(NamedTuple):
 
     @property
     def holes(self) -> tuple[Hole, ...]:
+        """What is not known of it."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Hole))
 
     @property
@@ -86,7 +87,7 @@ class Below(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """Some path, at or below `path`, that the pattern (absolute) could name, with all that is below it. Which one is not known."""
+    """Some path, at or below `path`, that the pattern (absolute) could name, with all below it. Which one is not known."""
 
     path: str
     pattern: Pattern

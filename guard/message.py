@@ -210,7 +210,11 @@ def _unset(verdict: Verdict) -> list[str]:
     """What the command owes its reach to, where that is a variable without a value."""
     cause = next((victim.cause for victim in _concerned(verdict) if victim.cause is not None), None)
     names = cause.unset if cause is not None else ()
-    return [f"{' and '.join(visible(name) for name in names[:3])} {'has' if len(names) == 1 else 'have'} no value here."] if names else []
+    return (
+        [f"{' and '.join(visible(name) for name in names[:3])} {'has' if len(names) == 1 else 'have'} no value here."]
+        if names
+        else []
+    )
 
 
 def _advice(verdict: Verdict) -> str:

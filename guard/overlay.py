@@ -49,6 +49,7 @@ class View:
 
     @property
     def budget(self) -> Budget:
+        """The budget of the whole judgement."""
         return self.world.budget
 
     @property
@@ -65,7 +66,7 @@ class View:
         self._nodes = dict(other._nodes)
 
     def shows(self, path: str) -> bool:
-        """True when what stands at a path is, all of it, what really stands there: never touched, brought back, or copied back."""
+        """True when all that stands at a path is what really stands there: never touched, brought back, or copied back."""
         node = self.lookup(path)
         if node.kind == FILE and node.base is None:
             return node.content is not None and node.content == self.world.read(path)
@@ -134,6 +135,7 @@ class View:
         return self.world.lstat(node.base) if node.base is not None and node.kind != GONE else None
 
     def readlink(self, path: str) -> str | None:
+        """Where a symbolic link points, None for anything else."""
         node = self.lookup(path)
         if node.kind == SYMLINK:
             return node.to
@@ -208,9 +210,7 @@ class View:
         if effect.action == DELETE:
             self._clear(path)
             self._set(path, _GONE)
-        elif effect.action == MOVE and effect.to is not None:
-            self._move(path, effect.to)
-        elif effect.action == LEAVE and effect.to is not None:
+        elif (effect.action == MOVE and effect.to is not None) or (effect.action == LEAVE and effect.to is not None):
             self._move(path, effect.to)
         elif effect.action == LEAVE and effect.source is None and effect.content is None:
             self._clear(path)

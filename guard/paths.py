@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     class Links(Protocol):
         """What resolving needs of a tree (World and View have it)."""
 
-        def readlink(self, path: str) -> str | None: ...
+        def readlink(self, path: str) -> str | None:
+            """Where a symbolic link points, None for anything else."""
+            ...
 
 
 LINK_LIMIT = 40  # symbolic links on one path, as Linux has it

@@ -121,9 +121,7 @@ class _Finder:
         self._state = state_dir(environ)
         home = environ.get("HOME", "")
         self.home = physical(tree, home) if home.startswith("/") else ""
-        self.temporary = {
-            physical(tree, path) for path in (*TEMPORARY, environ.get("TMPDIR", "")) if path.startswith("/")
-        }
+        self.temporary = {physical(tree, path) for path in (*TEMPORARY, environ.get("TMPDIR", "")) if path.startswith("/")}
         self.known: dict[str, None] = dict.fromkeys(roots.registered(self._state, tree))
         self._nested: set[str] = set()
         self.outside = False  # started outside any project

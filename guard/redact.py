@@ -41,9 +41,27 @@ _NAMED = "(?i)" + "|".join(WITH_NAME)
 
 # Every secret above has one of these in it, in lower case, whether or not the text is quoted as in JSON.
 SIGNS = (
-    "private key", "akia", "asia", "gh", "github_pat", "glpat", "sk-", "xox", "aiza", "npm_", "pypi-", "eyj", "auth", "bearer", "passw", "passphrase",
-    "secret", "token", "key", "://",
-)  # fmt: skip
+    "private key",
+    "akia",
+    "asia",
+    "gh",
+    "github_pat",
+    "glpat",
+    "sk-",
+    "xox",
+    "aiza",
+    "npm_",
+    "pypi-",
+    "eyj",
+    "auth",
+    "bearer",
+    "passw",
+    "passphrase",
+    "secret",
+    "token",
+    "key",
+    "://",
+)
 
 
 def suspicious(text: str) -> bool:

@@ -81,6 +81,7 @@ class World:
         self._links: dict[str, str | None] = {}  # every path is resolved from / down, so the same ones come again and again
 
     def lstat(self, path: str) -> os.stat_result | None:
+        """The status of what stands at a path, links not followed."""
         self.budget.spend()
         try:
             return os.lstat(path)
@@ -88,6 +89,7 @@ class World:
             return None
 
     def readlink(self, path: str) -> str | None:
+        """Where a symbolic link points."""
         self.budget.spend()
         if path not in self._links:
             self._links[path] = _target(path)

@@ -19,7 +19,7 @@ CLEAN_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME"
 
 
 class Ran:
-    """One model run with everything recorded: effects in order (children's first), the last Analysis, the texts given to a shell."""
+    """One model run with all recorded: effects in order (children's first), the last Analysis, the texts given to a shell."""
 
     def __init__(self, cwd: Path, env: Mapping[str, str] | None = None) -> None:
         self.cwd = str(cwd)
@@ -107,7 +107,9 @@ def files(top: Path) -> dict[str, bytes]:
     return found
 
 
-def real_losses(top: Path, cwd: Path, command: str | list[str], stdin: str = "", env: Mapping[str, str] | None = None) -> set[str]:
+def real_losses(
+    top: Path, cwd: Path, command: str | list[str], stdin: str = "", env: Mapping[str, str] | None = None
+) -> set[str]:
     """What the real tool removes or changes, found by running it in the tree itself."""
     before = files(top)
     subprocess.run(

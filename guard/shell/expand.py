@@ -145,6 +145,7 @@ class Expander:
             yield field
 
     def separators(self) -> str:
+        """The characters that split unquoted expansions."""
         value = self.value("IFS")
         return value if isinstance(value, str) else BLANKS
 

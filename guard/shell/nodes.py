@@ -61,7 +61,10 @@ class Process(NamedTuple):
 
 
 class Tilde(NamedTuple):
-    """An unquoted ~ at the start of a word or behind ":" or "=" in an assignment; user "" is the home directory, + and - PWD, OLDPWD."""
+    """An unquoted ~ at the start of a word or behind ":" or "=" in an assignment.
+
+    The user "" means the home directory, + and - mean PWD and OLDPWD.
+    """
 
     user: str
 
@@ -104,9 +107,11 @@ class Assignment(NamedTuple):
 
 
 class Simple(NamedTuple):
-    """A simple command. For declare, export, local, readonly and typeset, assignment-like arguments with an array value are
-    in `words` as their raw text's word and also, in order, in `assignments` with `declared` counting how many of them there are at
-    the end."""
+    """A simple command.
+
+    For declare, export, local, readonly and typeset, arguments like a=(..) stand in `words` as the words of their raw text, and
+    as the last `declared` ones of `assignments`.
+    """
 
     assignments: tuple[Assignment, ...]
     words: tuple[Word, ...]

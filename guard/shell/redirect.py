@@ -10,7 +10,7 @@ from guard.shell.text import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import NamedTuple
 
     from guard.shell.nodes import Redirect
@@ -39,7 +39,7 @@ class Opened(NamedTuple):
     input: Stream | None
     sink: Sink | None
     shown: str
-    inputs: dict[str, Stream] = {}  # other descriptors, opened for reading
+    inputs: Mapping[str, Stream]  # other descriptors, opened for reading
 
 
 def opened(walker: Walker, redirects: tuple[Redirect, ...], state: State, keep: bool = False) -> Opened:

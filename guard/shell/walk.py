@@ -140,6 +140,7 @@ class Walker:
     # --- texts
 
     def parse(self, text: str) -> Parsed:
+        """The tree of a text, read once."""
         found = self._parsed.get(text)
         if found is None:
             body = plain.parse(text) if len(text) < PLAIN else None
@@ -204,6 +205,7 @@ class Walker:
     # --- structure
 
     def sequence(self, node: Sequence, state: State) -> list[State]:
+        """Commands one after the other."""
         live, left = [state], []
         chain: list[tuple[Command, str]] = []
         for command, operator in node.items:
@@ -221,6 +223,7 @@ class Walker:
         return self.merged(left + live)
 
     def background(self, chain: list[tuple[Command, str]], state: State) -> list[State]:
+        """cmd &: a subshell that nobody waits for."""
         child = state.child()
         child.captured = state.captured
         results = [self.ended(s) for s in self.chain(chain, child)]
@@ -253,6 +256,7 @@ class Walker:
         return states
 
     def with_errexit(self, command: Command, state: State, condition: bool) -> list[State]:
+        """Runs a command; a failure runs the ERR trap and, with -e, ends the shell."""
         states = self.command(command, state)
         for current in states:
             failed = current.status not in (0, None)
@@ -301,6 +305,7 @@ class Walker:
         return self.merged(following)
 
     def command(self, node: Command, state: State) -> list[State]:
+        """Any command."""
         self.world.budget.spend()
         if isinstance(node, Simple):
             from guard.shell.simple import simple
@@ -319,6 +324,7 @@ class Walker:
         return self.redirected(node.redirects, state, lambda inner: self.deeper(lambda: self.compound(node, inner)))
 
     def compound(self, node: Command, state: State) -> list[State]:
+        """A compound command, its redirections open already."""
         if isinstance(node, Group):
             return self.sequence(node.body, state)
         if isinstance(node, Subshell):
@@ -354,6 +360,7 @@ class Walker:
             return 1
 
     def pipeline(self, node: Pipeline, state: State) -> list[State]:
+        """cmd | cmd, or one command, negated or not."""
         states = self.command(node.commands[0], state) if len(node.commands) == 1 else self.stages(node.commands, state)
         if node.negated:
             for current in states:
@@ -361,6 +368,7 @@ class Walker:
         return states
 
     def stages(self, commands: tuple[Command, ...], state: State) -> list[State]:
+        """The stages of a pipeline, each a subshell that reads what the one before has written."""
         alternatives: list[tuple[Stream, View, list[int | None]]] = [(state.input, state.view, [])]
         results: list[State] = []
         self.truncated_first(commands[1:], state)
@@ -384,7 +392,7 @@ class Walker:
         return self.after_subshells(state, results)
 
     def truncated_first(self, commands: tuple[Command, ...], state: State) -> None:
-        """The stages of a pipeline start together: what a later one opens for writing may be empty before an earlier one reads."""
+        """Stages start together: what a later one opens for writing may be empty before an earlier one reads it."""
         for command in commands:
             for redirect in getattr(command, "redirects", ()):
                 parts = redirect.target.parts
@@ -432,6 +440,7 @@ class Walker:
         return yes, no, left
 
     def branches(self, node: If, state: State) -> list[State]:
+        """if: every branch that its condition does not rule out."""
         results: list[State] = []
         pending = [state]
         for condition, body in node.clauses:
@@ -449,6 +458,7 @@ class Walker:
         return self.merged(results)
 
     def case(self, node: Case, state: State) -> list[State]:
+        """case: every clause that the subject does not rule out."""
         from guard.shell import globs
 
         expander = self.expander(state)
@@ -510,6 +520,7 @@ class Walker:
         return self.merged(going), leaving
 
     def loop(self, node: While, state: State) -> list[State]:
+        """while and until, iteration by iteration as long as that can be told."""
         live, results = [state], []
         doubtful = 0
         for at in range(ROUNDS):
@@ -550,6 +561,7 @@ class Walker:
         return wide
 
     def each(self, node: For, state: State) -> list[State]:
+        """for name in words, and select."""
         expander = self.expander(state)
         try:
             items = list(state.positional) if node.words is None else [f for w in node.words for f in expander.fields(w)]
@@ -599,6 +611,7 @@ class Walker:
         return self.merged(results)
 
     def counted(self, node: ArithmeticFor, state: State) -> list[State]:
+        """for ((a; b; c))."""
         self.guarded(state, lambda: self.expander(state).arithmetic(node.start))
         live, results = [state], []
         for at in range(ROUNDS):
@@ -624,6 +637,7 @@ class Walker:
     # --- words
 
     def expander(self, state: State) -> Expander:
+        """What expands words in a state."""
         return Expander(state, self.substitute, self.process)
 
     def substitute(self, state: State, text: str) -> Text:

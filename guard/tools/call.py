@@ -22,7 +22,9 @@ if TYPE_CHECKING:
             cwd: Text | None = None,
             env: Mapping[str, Text] | None = None,
             stdin: Text | None = None,
-        ) -> Analysis: ...
+        ) -> Analysis:
+            """Runs it and gives its output and status."""
+            ...
 
     class Shell(Protocol):
         """Runs a text with a POSIX shell as a child of this call, `args` being $0, $1 ... Effects are recorded as by Run."""
@@ -35,12 +37,16 @@ if TYPE_CHECKING:
             cwd: Text | None = None,
             env: Mapping[str, Text] | None = None,
             stdin: Text | None = None,
-        ) -> Analysis: ...
+        ) -> Analysis:
+            """Runs it and gives its output and status."""
+            ...
 
     class Emit(Protocol):
         """Records an effect of this call at once, so that what it runs afterwards sees it. It must not be returned again."""
 
-        def __call__(self, item: Effect | Unknown) -> None: ...
+        def __call__(self, item: Effect | Unknown) -> None:
+            """Records it."""
+            ...
 else:
     from guard.record import NamedTuple
 
@@ -130,9 +136,7 @@ class Call(NamedTuple):
         return Matching(base, shown if isinstance(shown, Pattern) else path)
 
 
-def analysis(
-    found: Iterable[Effect | Unknown] = (), output: Text = "", status: int | None = None
-) -> Analysis:
+def analysis(found: Iterable[Effect | Unknown] = (), output: Text = "", status: int | None = None) -> Analysis:
     """An Analysis from effects and unknowns in one list."""
     items = tuple(found)
     return Analysis(

@@ -6,10 +6,13 @@ from guard.effects import Pattern, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import NamedTuple
 else:
     from guard.record import NamedTuple
+
+
+_NONE: Mapping[str, str] = {}
 
 
 class Table(NamedTuple):
@@ -21,8 +24,8 @@ class Table(NamedTuple):
     flags: str = ""
     values: str = ""
     optional: str = ""
-    long: dict[str, str] = {}
-    same: dict[str, str] = {}
+    long: Mapping[str, str] = _NONE
+    same: Mapping[str, str] = _NONE
     permute: bool = True
 
 

@@ -139,7 +139,8 @@ def _module(call: Call, line: CommandLine) -> Analysis:
     if not isinstance(name, str):
         return Analysis()
     if name in COMMANDS:
-        return passed(call.run((COMMANDS[name], *line.rest), cwd=call.cwd, env=call.env, stdin=call.stdin))
+        result = passed(call.run((COMMANDS[name], *line.rest), cwd=call.cwd, env=call.env, stdin=call.stdin))
+        return result._replace(status=None) if result.status == 127 else result  # a module needs no program of its name
     if name in ("zipfile", "tarfile"):
         return _archive(call, name, line.rest)
     if name == "json.tool":

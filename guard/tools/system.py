@@ -1,4 +1,4 @@
-"""What the machine and the user are called: uname, id, whoami, hostname, arch, printenv. They read, and their output can be told."""
+"""What the machine and the user are called: uname, id, whoami, hostname, arch, printenv."""
 
 from __future__ import annotations
 
@@ -16,15 +16,31 @@ if TYPE_CHECKING:
 UNAME = Table(
     "asnrvmpio",
     long={
-        "all": "", "kernel-name": "", "nodename": "", "kernel-release": "", "kernel-version": "", "machine": "", "operating-system": "",
-        "help": "", "version": "",
+        "all": "",
+        "kernel-name": "",
+        "nodename": "",
+        "kernel-release": "",
+        "kernel-version": "",
+        "machine": "",
+        "operating-system": "",
+        "help": "",
+        "version": "",
     },
     same={
-        "all": "a", "kernel-name": "s", "nodename": "n", "kernel-release": "r", "kernel-version": "v", "machine": "m",
+        "all": "a",
+        "kernel-name": "s",
+        "nodename": "n",
+        "kernel-release": "r",
+        "kernel-version": "v",
+        "machine": "m",
         "operating-system": "o",
     },
-)  # fmt: skip
-ID = Table("ugGnrz", long={"user": "", "group": "", "groups": "", "name": "", "real": "", "zero": ""}, same={"user": "u", "group": "g", "name": "n"})
+)
+ID = Table(
+    "ugGnrz",
+    long={"user": "", "group": "", "groups": "", "name": "", "real": "", "zero": ""},
+    same={"user": "u", "group": "g", "name": "n"},
+)
 
 
 def uname(call: Call) -> Analysis:
@@ -34,9 +50,13 @@ def uname(call: Call) -> Analysis:
         return analysis(output=unknown("unknown-output", "uname"), status=None)
     system = os.uname()
     parts = {
-        "s": system.sysname, "n": system.nodename, "r": system.release, "v": system.version, "m": system.machine,
+        "s": system.sysname,
+        "n": system.nodename,
+        "r": system.release,
+        "v": system.version,
+        "m": system.machine,
         "o": "GNU/Linux" if system.sysname == "Linux" else system.sysname,
-    }  # fmt: skip
+    }
     asked = [text for letter, text in parts.items() if found.has(letter)] or [system.sysname]
     return analysis(output=" ".join(asked) + "\n", status=0)
 

@@ -23,7 +23,7 @@ FILES = {
     ".hidden": "h\n",
     "names": "a.txt\nb.txt\n",
     "clean.sh": "#!/bin/sh\nrm -f a.txt\n",
-    "cd.sh": "#!/bin/sh\ncd \"$(dirname \"$0\")\" && rm -rf d\n",
+    "cd.sh": '#!/bin/sh\ncd "$(dirname "$0")" && rm -rf d\n',
 }
 
 
@@ -63,7 +63,9 @@ def foreseen(analysis: Analysis, top: Path) -> set[str]:
                 continue
             where = getattr(effect.target, "path", None)
             kind = type(effect.target).__name__
-            if (kind == "At" and (path == where or path.startswith(where + "/"))) or (kind == "Below" and path.startswith(where + "/")):
+            if (kind == "At" and (path == where or path.startswith(where + "/"))) or (
+                kind == "Below" and path.startswith(where + "/")
+            ):
                 lost.add(name)
     return lost
 
@@ -72,7 +74,13 @@ def really(text: str, top: Path) -> set[str]:
     """What bash loses when it runs the text in the tree."""
     before = files(top)
     subprocess.run(
-        ["bash", "-c", text], cwd=top, env=environment(top), stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False
+        ["bash", "-c", text],
+        cwd=top,
+        env=environment(top),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=20,
+        check=False,
     )
     after = files(top)
     return {name for name, data in before.items() if after.get(name) != data}

@@ -29,22 +29,22 @@ def doubtful(analysis: Analysis) -> bool:
     "text",
     [
         "rm -rf $(no-such-tool-but-/x 2>/dev/null || ./unknown-binary)",
-        "rm -rf \"$(/usr/bin/date)\"",
+        'rm -rf "$(/usr/bin/date)"',
         "rm $RANDOM",
         "read x; rm $x",
         "rm -rf $(/usr/bin/uuidgen)/*",
-        "x=$(/usr/bin/uptime); cd \"$x\" && rm -rf *",
+        'x=$(/usr/bin/uptime); cd "$x" && rm -rf *',
         "$(/usr/bin/uptime) a.txt",
         "for i in $(/usr/bin/date); do rm $i; done",
         "/usr/bin/date | xargs rm",
         "if",
         "rm -rf 'a",
         "echo $(",
-        "eval \"rm $(/usr/bin/date)\"",
-        "sh -c \"rm $(/usr/bin/date)\"",
-        "cat > \"$(/usr/bin/date)\"",
+        'eval "rm $(/usr/bin/date)"',
+        'sh -c "rm $(/usr/bin/date)"',
+        'cat > "$(/usr/bin/date)"',
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_told_is_said(text: str, top: Path) -> None:
     assert doubtful(analysed(text, top))
 
@@ -54,8 +54,8 @@ def test_what_cannot_be_told_is_said(text: str, top: Path) -> None:
     [
         "rm -rf /tmp/build-$(/usr/bin/date +%s)",
         "rm -f d/$RANDOM.o",
-        "T=$(mktemp -d); rm -rf \"$T\"",
-        "cd \"$(mktemp -d)\" && rm -rf *",
+        'T=$(mktemp -d); rm -rf "$T"',
+        'cd "$(mktemp -d)" && rm -rf *',
         "cp a.txt /tmp/$(/usr/bin/uptime).txt",
     ],
 )
@@ -67,7 +67,16 @@ def test_a_hole_reaches_only_what_the_known_text_lets_it(text: str, top: Path) -
 
 @pytest.mark.parametrize(
     "text",
-    ["echo $(/usr/bin/date)", "x=$(curl -s http://127.0.0.1:9/)", "ls $RANDOM", "cat \"$(/usr/bin/date)\"", "true", "", "# nothing", "\n\n"],
+    [
+        "echo $(/usr/bin/date)",
+        "x=$(curl -s http://127.0.0.1:9/)",
+        "ls $RANDOM",
+        'cat "$(/usr/bin/date)"',
+        "true",
+        "",
+        "# nothing",
+        "\n\n",
+    ],
 )
 def test_doubt_about_harmless_commands_is_no_doubt(text: str, top: Path) -> None:
     analysis = analysed(text, top)
@@ -99,7 +108,7 @@ def test_doubt_about_harmless_commands_is_no_doubt(text: str, top: Path) -> None
         ("cat <<EOF\n" * 5000, None),
         ("if true; then " * 3000, None),
     ],
-)  # fmt: skip
+)
 def test_a_limit_is_said_and_takes_no_time(text: str, code: str | None, top: Path) -> None:
     start = time.monotonic()
     analysis = analysed(text, top, seconds=0.7)
@@ -111,9 +120,16 @@ def test_a_limit_is_said_and_takes_no_time(text: str, code: str | None, top: Pat
 
 SHELLISH = st.lists(
     st.sampled_from(
-        """rm a.txt -rf * $x ${x} ${x:- } $( ) ` " ' \\ ; & | && || ( ) { } < > << <<EOF EOF >> 2>&1 \n \t if then else fi for in do done while
-        case esac ;; [[ ]] (( )) ! # ~ = a=( x= $'\\x41' $" ${#x} ${!x} ${x/a/b} {a,b} {1..3} cd .. d eval bash -c xargs git clean -fdx sed -i s/a/b/
-        find . -delete \0 \udcff é""".split(" ")
+        [
+            *"""rm a.txt -rf * $x ${x} ${x:-} $( ) ` " ' \\ ; & | && || ( ) { } < > << <<EOF EOF >> 2>&1 if then
+            else fi for in do done while case esac ;; [[ ]] (( )) ! # ~ = a=( x= $'\\x41' $" ${#x} ${!x}
+            ${x/a/b} {a,b} {1..3} cd .. d eval bash -c xargs git clean -fdx sed -i s/a/b/ find . -delete é""".split(),
+            "\n",
+            "\t",
+            "\0",
+            "\udcff",
+            "${x:- }",
+        ]
     ),
     max_size=25,
 ).map(" ".join)

@@ -13,8 +13,9 @@ from guard.shell.nodes import Literal, Pipeline, Redirect, Simple, Word
 
 DATA = Path(__file__).parent.parent / "data"
 WORDS = st.sampled_from(
-    """rm -rf a 'b c' "d e" \\f g/h ; & && || | \n 2>&1 >/dev/null &>/dev/null </dev/null # if done x=1 ! {} [ ] ~ a~ $x *.c =b ( ) { }
-    time cat echo 'q''r' s"t"u""".split(" ")
+    """rm -rf a 'b c' "d e" \\f g/h ; & && || | \n 2>&1 >/dev/null &>/dev/null </dev/null # if done x=1
+    ! {} [ ] ~ a~ $x *.c =b ( ) { }
+    time cat echo 'q''r' s"t"u""".split()
 )
 
 

@@ -61,7 +61,7 @@ rm x -r src
 rm --recursive src
 rmdir -p a/b
 rmdir specs
-unlink guard.toml
+unlink CLAUDE.md
 mv specs/a.md z
 mv x specs/a.md
 mv src away
@@ -322,6 +322,8 @@ def test_policy_data_that_is_older_than_its_sources_is_no_answer(shell: str, fix
 def test_a_configuration_on_the_way_that_the_data_does_not_know_goes_to_the_judge(fixed: Shims, app: Path) -> None:
     other = app.parent / "other"
     other.mkdir()
+    for name in ("x", "sub.x"):
+        (other / name).touch()
     assert fixed.run("rm", "-f", "x", cwd=other).returncode == 0
     assert fixed.run("rm", "-f", "sub.x", cwd=other).returncode == 0
     (other / "guard.toml").write_text("[protect]\nkeep = ['/sub.x']\n")
