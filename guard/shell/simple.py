@@ -9,6 +9,7 @@ from guard.shell.expand import Failed
 from guard.shell.names import BUILTINS, PROGRAMS, SHELLS, WRAPPERS
 from guard.shell.nodes import Literal, Word
 from guard.shell.state import Stream
+from guard.shell.text import command_line
 from guard.world import OutOfBudget
 
 TYPE_CHECKING = False
@@ -224,7 +225,7 @@ def external(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[
             state.status = 127
             return [state]
         walker.note(state, argv, "no model")
-        state.write(unknown("unknown-output", base))
+        state.write(unknown("unknown-output", command_line(argv, 60)))
         state.status = None
         return [state]
     return tool(walker, state, argv, env)
@@ -330,7 +331,7 @@ def _unknown_command(walker: Walker, state: State, argv: tuple[Text, ...]) -> li
             if state.view.kind(path) is not None:
                 for original in state.view.originals(path):
                     walker.doubt(Unknown("unknown-command", str(argv[0]), At(original)), state, cause)
-    state.write(unknown("unknown-output", str(argv[0])))
+    state.write(unknown("unknown-output", command_line(argv, 60)))
     state.status = None
     return [state]
 
@@ -385,6 +386,6 @@ def _file(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[str
         return run_script(walker, state, path, argv, env, frozenset("".join(w.lstrip("-") for w in first[1:])), interpreter)
     if model_of(interpreter) is not None:
         return walker.script(state, path, argv, lambda: tool(walker, state, (interpreter, *first[1:], path, *argv[1:]), env))
-    state.write(unknown("unknown-output", str(argv[0])))
+    state.write(unknown("unknown-output", command_line(argv, 60)))
     state.status = None
     return [state]

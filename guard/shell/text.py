@@ -49,11 +49,12 @@ def lines(text: Text) -> list[Text]:
 
 
 def quote(text: Text) -> str:
-    """The text as one word of a command line, for people to read; holes as they were written."""
-    shown = str(text)
-    if isinstance(text, Pattern) or (shown and all(c in SAFE for c in shown)):
-        return shown
-    return "'" + shown.replace("'", "'\\''") + "'"
+    """The text as one word of a command line, for people to read; a hole as it was written, else as three dots."""
+    if isinstance(text, Pattern):
+        return "".join(p if isinstance(p, str) else p.what if p.what.startswith(("$", "`", "<")) else "…" for p in text.pieces)
+    if text and all(c in SAFE for c in text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def command_line(argv: tuple[Text, ...], limit: int = 200) -> str:

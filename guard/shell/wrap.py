@@ -7,7 +7,7 @@ import itertools
 from guard import expressions as re
 from guard.effects import OVERWRITE, Effect, Pattern, Text, join, unknown
 from guard.shell.simple import external, runner, shell_runner
-from guard.shell.text import lines, quote, split
+from guard.shell.text import command_line, lines, quote, split
 from guard.tools.call import Call
 from guard.tools.options import Table, parse
 
@@ -152,7 +152,7 @@ def _option(rest: list[Text], values: str, long: list[str]) -> None:
 
 
 def _nothing(state: State, argv: Argv) -> list[State]:
-    state.write(unknown("unknown-output", str(argv[0])))
+    state.write(unknown("unknown-output", command_line(argv, 60)))
     state.status = None
     return [state]
 
