@@ -28,7 +28,7 @@ def dumps(value: Any) -> str:
 def _string(text: str) -> str:
     if text.isascii() and text.isprintable():
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    from _json import encode_basestring_ascii  # type: ignore[import-not-found]
+    from _json import encode_basestring_ascii
 
     escaped: str = encode_basestring_ascii(text)
     return escaped
