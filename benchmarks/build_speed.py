@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -22,7 +23,7 @@ from pathlib import Path
 
 GOAL = 1.06
 BUILD = "./configure --quiet --disable-dependency-tracking && make --silent && make --silent DESTDIR=$PWD/installed install"
-SUITE = "stable main"
+SOURCES = Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d")  # where the system says what it installs from
 
 
 def fetch(package: str, where: Path) -> Path | None:
@@ -30,11 +31,14 @@ def fetch(package: str, where: Path) -> Path | None:
     if shutil.which("apt-get") is None:
         return None
     (where / "lists/partial").mkdir(parents=True)
-    key = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    (where / "sources.list").write_text(f"deb-src [signed-by={key}] {SUITE}\n")
+    lines, parts = where / "sources.list", where / "sources"
+    lines.write_text(re.sub(r"(?m)^deb ", "deb-src ", SOURCES[0].read_text()) if SOURCES[0].exists() else "")
+    parts.mkdir()
+    for path in SOURCES[1].glob("*.sources"):
+        (parts / path.name).write_text(re.sub(r"(?m)^Types: .*", "Types: deb-src", path.read_text()))
     options = {
-        "Dir::Etc::SourceList": where / "sources.list",
-        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::Etc::SourceList": lines,
+        "Dir::Etc::SourceParts": parts,
         "Dir::State::Lists": where / "lists",
     }
     given = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]

@@ -1,4 +1,4 @@
-"""`guard demo`: verdicts on a dozen commands that are not run, then shims at work on three that are, in a temporary project."""
+"""`guard demo`: verdicts on commands that are not run, then shims at work on three that are, in a temporary project."""
 
 from __future__ import annotations
 

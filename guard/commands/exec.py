@@ -42,9 +42,11 @@ def prepare(environ: dict[str, str]) -> dict[str, str]:
             code=FAULT,
         )
     try:
-        register(state, environ)
+        found = register(state, environ)
     except OSError as error:
         raise GuardError(f"its state cannot be written ({error.strerror})", state, code=FAULT) from error
+    if not found and MARK not in environ:
+        click.echo("guard: nothing is protected here: no guard.toml, [tool.guard] or .git here or above", err=True)
     directory = shims.ensure("wide", environ)
     return {**search_path.guarded(environ, directory), MARK: "1"}
 

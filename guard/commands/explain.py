@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 
 from guard import log, project
@@ -16,7 +17,9 @@ from guard.effects import At, Below, Effect, Matching, Target
 from guard.errors import GuardError
 from guard.hot import judgement
 from guard.paths import physical_parent
+from guard.policy import Policy, Rule
 from guard.shown import visible
+from guard.world import World
 
 IDENTITY = re.compile(r"[a-z][2-9][a-z2-9]{2}")  # decision.new_id makes them
 SHOWN = 40  # lines of one kind; --json has them all
@@ -28,49 +31,67 @@ def run(subject: str, cwd: str | None, as_json: bool) -> int:
     recorded = log.find(project.state_dir(os.environ), subject) if IDENTITY.fullmatch(subject) else None
     if recorded is not None:
         return _decision(log.decode(recorded), as_json, recorded=True)
-    if _names_path(subject, here):
-        return _path(os.path.join(here, subject), here, as_json)
-    if IDENTITY.fullmatch(subject):
-        raise GuardError(f"no decision {subject} in the log, and no such path", todo="recorded ids stand at the end of a refusal")
-    place.policy(here, place.world())
+    tree = place.world()
+    policy = place.policy(here, tree)
+    if _names_path(subject, here, policy, tree):
+        return _path(os.path.join(here, subject), here, as_json, policy, tree)
+    if IDENTITY.fullmatch(subject) and not shutil.which(subject):
+        raise GuardError(f"there is no decision with the id {subject}", todo="recorded ids stand at the end of a refusal")
     return _decision(judgement.decide(subject, here, os.environ, record=False), as_json, recorded=False)
 
 
-def _names_path(subject: str, here: str) -> bool:
-    return os.path.lexists(os.path.join(here, subject)) or ("/" in subject and not re.search(r"[\s;|&<>$`]", subject))
+def _names_path(subject: str, here: str, policy: Policy, tree: World) -> bool:
+    """Is it the name of something that is there or protected, or spelled like a path?"""
+    if not subject.strip() or "\0" in subject:
+        return False
+    path = os.path.join(here, subject)
+    if os.path.lexists(path):
+        return True
+    if re.search(r"[\s;|&<>$`]", subject):
+        return False
+    return "/" in subject or _rule(policy, physical_parent(tree, path)) is not None
 
 
-def _path(path: str, here: str, as_json: bool) -> int:
+def _rule(policy: Policy, path: str) -> Rule | None:
+    """The rule that protects a path; one that is not there yet may become a file or a directory."""
+    directory = os.path.isdir(path) and not os.path.islink(path)
+    return policy.rule(path, directory) or (None if os.path.lexists(path) else policy.rule(path, True))
+
+
+def _path(path: str, here: str, as_json: bool, policy: Policy, tree: World) -> int:
     """Says which rule protects a path, itself and what is below it."""
-    tree = place.world()
-    policy = place.policy(here, tree)
     real = physical_parent(tree, path)
     directory = os.path.isdir(real) and not os.path.islink(real)
-    rule = policy.rule(real, directory)
+    rule = _rule(policy, real)
+    broken = f"{policy.broken}; {policy.standing} is in force" if policy.broken else None
     inside = [row for row in protected(policy, real, tree) if row[0] != real] if directory else []
     if as_json:
         answer = {"level": rule.level, "glob": rule.glob, "source": rule.source, "line": rule.line} if rule else {"level": None}
-        print(json.dumps({"v": 1, "path": real, "exists": os.path.lexists(real), **answer, "below": len(inside)}))
+        print(
+            json.dumps({"v": 1, "path": real, "exists": os.path.lexists(real), **answer, "below": len(inside), "broken": broken})
+        )
         return 0
     shown = visible(os.path.relpath(real, here))
     if rule is None:
         say((shown, "bold"), " is not protected: no rule matches it.")
     else:
         say((shown, "bold"), " is protected as ", (rule.level, rule.level), f" by {visible(rule.glob)} ({place_of(rule, here)}).")
-        say(f"  {rule.level}: {MEANING[rule.level]}.")
+        say(f"  {rule.level}: {MEANING[rule.level]}.", wrap=True)
     if not os.path.lexists(real):
         say("  It does not exist now.")
     elif os.path.islink(real):
         say(f"  It is a link to {visible(os.readlink(real))}; the rule is about the link itself.")
     if inside:
-        say(f"  {len(inside)} protected paths are below it.")
+        say(f"  {len(inside)} protected {'paths are' if len(inside) > 1 else 'path is'} below it.")
+    if broken:
+        say(f"  The configuration is broken: {visible(broken)}.", wrap=True)
     return 0
 
 
 def _decision(decision: Decision, as_json: bool, recorded: bool) -> int:
     if as_json:
         trace = [{"cwd": step.cwd, "command": step.command, "note": step.note} for step in decision.analysis.trace]
-        print(json.dumps({**judgement.fields(decision), "recorded": recorded, "trace": trace}))
+        print(json.dumps({**judgement.fields(decision), "recorded": recorded, "trace": trace, "broken": decision.verdict.broken}))
         return 0
     show(decision, recorded)
     return 0
@@ -89,6 +110,8 @@ def show(decision: Decision, recorded: bool = False) -> None:
     _section("victims", [_victim(decision, at) for at in range(len(decision.verdict.victims))])
     verdict = decision.verdict
     say(("verdict   ", "dim"), (verdict.decision, verdict.decision), f"  {verdict.code}")
+    if verdict.broken:
+        say(("broken    ", "dim"), visible(verdict.broken))
     if decision.suggestion:
         say(("instead   ", "dim"), visible(decision.suggestion))
 

@@ -9,8 +9,9 @@ from guard.builtin_rules import LISTS
 from guard.commands import place
 from guard.commands.output import say
 from guard.matching import BUILT_IN, KEEP, LOCK, PRESENT, REWRITE, Matcher, Rule
-from guard.paths import below
+from guard.paths import below, child
 from guard.policy import Policy, Root
+from guard.roots import CONFIG, PROJECT, may_have_table
 from guard.shown import visible
 from guard.world import World
 
@@ -29,7 +30,7 @@ def run(cwd: str | None, as_json: bool, with_files: bool) -> int:
     """Prints the rules of the roots that the directory lies in, with the number of files that each protects now."""
     here = place.directory(cwd)
     tree = place.world()
-    policy = place.policy(here, tree)
+    policy = place.sound(here, tree)
     roots = enclosing(policy, os.path.realpath(here))
     found = [row for root in roots for row in protected(policy, root.path, tree)]
     if as_json:
@@ -40,6 +41,7 @@ def run(cwd: str | None, as_json: bool, with_files: bool) -> int:
     else:
         for root in roots:
             _print_root(root, found)
+            _print_warning(root, tree)
         _print_files(roots[0], found, with_files)
     return 0
 
@@ -66,17 +68,34 @@ def rules(root: Root) -> list[tuple[str, Matcher]]:
 
 
 def _print_root(root: Root, found: list[Found]) -> None:
+    listed = rules(root)
+    kept = {matcher.rule.glob for name, matcher in listed if name == KEEP and matcher.include}
+    rewritten = {matcher.rule.glob for name, matcher in listed if name == REWRITE and matcher.include}
+    hidden = sum(not matcher.include and matcher.rule.source == BUILT_IN for _, matcher in listed)
     say((visible(root.path), "bold"))
+    say((f"    {'pattern':32s} {'files':>5s}  where it stands", "dim"))
     shown = ""
-    for name, matcher in rules(root):
-        if not matcher.include and matcher.rule.source == BUILT_IN:
+    for name, matcher in listed:
+        glob = matcher.rule.glob
+        if (not matcher.include and matcher.rule.source == BUILT_IN) or (name == REWRITE and matcher.include and glob in kept):
             continue
         if name != shown:
             say("  ", (name, name), f"  {MEANING[name]}")
             shown = name
         number = sum(rule == matcher.rule for _, _, rule in found)
         count = "" if name == REWRITE or not matcher.include else f"{number or '-':>5}"
-        say(f"    {visible(matcher.rule.glob):32s} {count:5s}  ", (place_of(matcher.rule, root.path), "dim"))
+        also = "; may be rewritten as a whole" if name == KEEP and glob in rewritten else ""
+        say(f"    {visible(glob):32s} {count:5s}  ", (place_of(matcher.rule, root.path) + also, "dim"))
+    if hidden:
+        say(f"  {hidden} built-in patterns with ! take paths out again. See them: guard list --builtin", wrap=True)
+
+
+def _print_warning(root: Root, tree: World) -> None:
+    """Says so where the policy stands in a file that is not locked."""
+    table = child(root.path, PROJECT)
+    if tree.lstat(child(root.path, CONFIG)) is None and tree.lstat(table) is not None and may_have_table(tree.read(table)):
+        say(f"  The policy stands in {PROJECT}, which is not locked: a changed table counts at once.", wrap=True)
+        say(f"  In {CONFIG} it would be locked.", wrap=True)
 
 
 def place_of(rule: Rule, top: str) -> str:
@@ -92,7 +111,9 @@ def _print_files(root: Root, found: list[Found], all_of_them: bool) -> None:
         say(f"  {level:8s}", visible(os.path.relpath(path, root.path)), ("  " + (rule.glob if rule else ""), "dim"))
     if all_of_them and len(found) > SHOWN:
         say(f"  ... and {len(found) - SHOWN} more (guard list --json has them all)")
-    say(f"{len(found)} protected files and directories exist now.", "" if all_of_them else " See them: guard list --files")
+    one = len(found) == 1
+    total = f"{len(found)} protected {'file or directory exists' if one else 'files and directories exist'} now."
+    say(total, "" if all_of_them else " See them: guard list --files")
 
 
 def _fields(here: str, roots: list[Root], found: list[Found]) -> dict[str, object]:
@@ -112,8 +133,11 @@ def _rule(rule: Rule, include: bool) -> dict[str, object]:
     return {"glob": rule.glob, "include": include, "source": rule.source, "line": rule.line}
 
 
-def builtin() -> int:
+def builtin(as_json: bool) -> int:
     """Prints the built-in list as it would stand in guard.toml."""
+    if as_json:
+        print(json.dumps({"v": 1, "protect": {name: list(globs) for name, globs in LISTS.items()}}))
+        return 0
     say("# The built-in list. It holds where no file gives a list of its own.")
     say("[protect]")
     for name, globs in LISTS.items():

@@ -30,31 +30,38 @@ def world() -> World:
 
 
 def policy(cwd: str, tree: World) -> Policy:
+    """The policy in force for a directory; where its configuration is broken, something older (Policy.broken)."""
+    return project.load(os.path.realpath(cwd), tree.environ, tree)
+
+
+def sound(cwd: str, tree: World) -> Policy:
     """The policy in force for a directory; GuardError where its configuration is broken."""
-    found = project.load(os.path.realpath(cwd), tree.environ, tree)
+    found = policy(cwd, tree)
     if found.broken:
-        raise GuardError(found.broken)
+        raise GuardError(f"{found.broken}; {found.standing} is in force")
     return found
 
 
-def register(state: str | None, environ: Mapping[str, str]) -> None:
+def register(state: str | None, environ: Mapping[str, str]) -> list[str]:
     """Records the roots that the current directory lies in: from now on they are protected wherever a command runs.
 
     In a directory that lies in none, the repositories that stand in it: whoever starts there works on them. Nothing is done
-    without a state directory, or in a directory that is gone. Raises OSError.
+    without a state directory, or in a directory that is gone. Gives those roots. Raises OSError.
     """
     try:
         here = os.getcwd()
     except OSError:
-        return
+        return []
     if state is None:
-        return
+        return []
     tree = world()
     home, *temporary = (
         physical(tree, path) if path.startswith("/") else ""
         for path in (environ.get("HOME", ""), "/tmp", "/var/tmp", environ.get("TMPDIR", ""))
     )
     known = roots.registered(state, tree)
-    for root in roots.enclosing(here, home, tree) or roots.clones(here, filter(None, temporary), tree):
+    found = roots.enclosing(here, home, tree) or list(roots.clones(here, filter(None, temporary), tree))
+    for root in found:
         if root not in known:
             roots.register(state, root)
+    return found

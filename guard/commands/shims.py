@@ -14,6 +14,7 @@ from guard.commands.place import register
 from guard.errors import GuardError
 
 GUARDED = ("GUARD_EXEC", "GUARD_LOOP")  # set for whatever runs guarded
+USE = {"default": 'PATH="$(guard shims path):$PATH"', "wide": 'eval "$(guard env)"'}  # how a shell gets a set
 
 
 def install(kind: str) -> int:
@@ -22,7 +23,7 @@ def install(kind: str) -> int:
         register(project.state_dir(os.environ), os.environ)
     directory = shims.ensure(kind, os.environ)
     click.echo(f"{len(shims.SETS[kind])} shims stand in {os.fsencode(directory).decode(errors='replace')}")
-    click.echo('They guard whoever has this directory first on PATH. For this shell:  eval "$(guard env)"')
+    click.echo(f"They guard whoever has this directory first on PATH. For this shell:  {USE[kind]}")
     return 0
 
 
@@ -38,9 +39,12 @@ def uninstall(purge: bool) -> int:
     return 0
 
 
-def path(kind: str) -> int:
-    """Prints the directory of a set, installed or not."""
-    click.echo(os.fsencode(_found(kind) or shims.directory(_home(), kind)))
+def path(wide: bool) -> int:
+    """Prints the directory of the set that is installed; of both, the wide one only where it is asked for."""
+    found = _found("wide") if wide else _found("default") or _found("wide")
+    if found is None:
+        raise GuardError("these shims are not installed", todo=f"guard shims install{' --wide' * wide}", code=1)
+    click.echo(os.fsencode(found))
     return 0
 
 
@@ -71,10 +75,3 @@ def _installed() -> Iterator[tuple[str, str, list[shims.Shim]]]:
 
 def _found(kind: str) -> str | None:
     return next((directory for found, directory, _ in _installed() if found == kind), None)
-
-
-def _home() -> str:
-    found = shims.homes(os.environ)
-    if not found:
-        raise GuardError("there is no directory for shims", todo="set XDG_DATA_HOME, GUARD_STATE_DIR or HOME to one")
-    return found[0]

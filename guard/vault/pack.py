@@ -133,7 +133,7 @@ class Pack:
             self.size = os.fstat(self._fd).st_size
             self.places = self._index()
         except BaseException:
-            os.close(self._fd)
+            self.close()
             raise
 
     def close(self) -> None:

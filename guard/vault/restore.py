@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from guard.change import CREATED, DIRECTORY, FILE, LEFT, MISSING, MOVED, NOT_JUDGED, TOUCHED, Entry
+from guard.change import CREATED, DIRECTORY, FILE, LEFT, MISSING, MOVED, NOT_JUDGED, RETYPED, TOUCHED, Entry
 from guard.matching import PRESENT
-from guard.paths import parent
+from guard.paths import below, child, parent
 from guard.policy import Policy
 from guard.vault import content, place
 from guard.vault.aside import Aside, keep
 from guard.vault.manifest import Damaged, Manifest
+from guard.vault.snapshot import world
 from guard.vault.store import Vault
 from guard.vault.verify import Change, verify
 
@@ -66,10 +67,9 @@ def repair(
     `unprotected` as for verify().
     """
     done: dict[str, Restored] = {}
+    _sweep(manifest, vault)
     for _ in range(ROUNDS):
-        found = verify(manifest, vault, policy, unprotected=unprotected)
-        _sweep((each.path for each in found if each.kind == CREATED), vault)
-        changes = [each for each in found if wanted(each)]
+        changes = _outermost([each for each in verify(manifest, vault, policy, unprotected=unprotected) if wanted(each)])
         new = [each for each in changes if each.path not in done or done[each.path].outcome in (RESTORED, REMOVED)]
         if not new:
             break
@@ -77,10 +77,32 @@ def repair(
     return sorted(done.values(), key=lambda each: os.fsencode(each.path))
 
 
-def _sweep(paths: Iterable[str], vault: Vault) -> None:
-    """Removes what restorations that were killed have left; all of it is in the vault."""
+def _outermost(changes: list[Change]) -> list[Change]:
+    """Without what is seen through something that has taken the place of a directory; that comes in the next round."""
+    tops = [each.path for each in changes if each.kind == RETYPED and each.old.kind == DIRECTORY]
+    return [each for each in changes if not any(each.path != top and below(each.path, top) for top in tops)]
+
+
+def _sweep(manifest: Manifest, vault: Vault) -> None:
+    """Removes what restorations that were killed have left, as far as it is in the vault."""
+    tree = world()
+    left = [
+        child(entry.path, name)
+        for entry in manifest
+        if entry.kind == DIRECTORY
+        for name in tree.listdir(entry.path) or ()
+        if name.startswith(place.TEMPORARY) and place.ours(child(entry.path, name))
+    ]
+    for top in left:
+        for directory, directories, files in os.walk(top, topdown=False):
+            _sweep_away([child(directory, name) for name in files + directories], vault)
+        _sweep_away([top], vault)
+
+
+def _sweep_away(paths: Iterable[str], vault: Vault) -> None:
     for path in paths:
-        if place.ours(path) and (not stat.S_ISREG(os.lstat(path).st_mode) or content.digest(path) in vault.contents()):
+        found = _lstat(path)
+        if found is not None and (not stat.S_ISREG(found.st_mode) or content.digest(path) in vault.contents()):
             place.discard(path)
 
 
@@ -178,8 +200,9 @@ class _Restorer:
         if old.kind == DIRECTORY:
             self._modes[old.path] = stat.S_IMODE(old.mode)
             os.chmod(old.path, stat.S_IMODE(old.mode) | stat.S_IRWXU)
-        else:
-            os.chmod(old.path, stat.S_IMODE(old.mode))
+        elif (found := _lstat(old.path)) is not None:
+            owned = (found.st_uid, found.st_gid) == (old.user, old.group)
+            os.chmod(old.path, stat.S_IMODE(old.mode) & ~(0 if owned else stat.S_ISUID | stat.S_ISGID))
 
     def _open(self, directory: str) -> None:
         """Makes a directory and those above it, as far as they are missing, and makes sure that it can be written."""

@@ -63,7 +63,12 @@ def become_fifo(path: Path, number: int) -> None:
 
 
 def move_out(path: Path, number: int) -> None:
-    path.rename(path.parents[len(path.parts) - len(top_of(path).parts) - 1] / f"moved-{number}")
+    path.rename(free(top_of(path) / f"moved-{number}"))
+
+
+def free(path: Path) -> Path:
+    """The path, or one like it where nothing stands."""
+    return path if not os.path.lexists(path) else free(path.with_name(path.name + "x"))
 
 
 def top_of(path: Path) -> Path:
@@ -75,7 +80,7 @@ def top_of(path: Path) -> Path:
 def swap(path: Path, number: int) -> None:
     """A directory is replaced by a link to a copy of it."""
     if path.is_dir() and not path.is_symlink():
-        copy = top_of(path) / f"copy-{number}"
+        copy = free(top_of(path) / f"copy-{number}")
         path.rename(copy)
         path.symlink_to(copy)
 

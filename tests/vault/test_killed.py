@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 from guard.vault.retention import check, clear
@@ -37,7 +38,6 @@ def test_a_snapshot_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_restoration_that_is_killed(tmp_path: Path) -> None:
-    project = build(tmp_path / "0", git=False)
     call, more = 0, True
     while more:
         project = build(tmp_path / str(call), git=False)
@@ -48,7 +48,7 @@ def test_a_restoration_that_is_killed(tmp_path: Path) -> None:
         (project.top / "specs/deep").write_text("in the way")
         (project.top / "specs/link.md").unlink()
         middle = tree(project.top)
-        more = killed_before(call, lambda: project.repair(taken))
+        more = killed_before(call, partial(project.repair, taken))
         after = tree(project.top)
         assert_before_or_after(before, middle, after)
         assert sound(project)
