@@ -127,6 +127,68 @@ def test_several_words_are_refused_with_the_fix(project: Path) -> None:
     assert b"guard check -- 'rm -rf specs'" in guard(project, "check", "rm", "-rf", "specs").stderr
 
 
+def test_options_may_stand_behind_the_command(project: Path) -> None:
+    assert json.loads(guard(project, "check", "rm -rf specs", "--json").stdout)["decision"] == "deny"
+    assert guard(project, "check", "--headless", ASKED, "--cwd", "src").returncode == 1
+    assert guard(project, "check", "rm -rf specs", "--cwd=src").returncode == 0
+    assert guard(project, "check", "rm -rf specs", "--cwd").returncode == 64
+    assert guard(project, "check", "rm -rf specs", "--json=1").returncode == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["rm", "-rf", "specs", "--json"], "guard check --json -- 'rm -rf specs'"),
+        (["--cwd", "a b", "rm", "x"], "guard check --cwd 'a b' -- 'rm x'"),
+        (["--", "rm -rf specs", "--json"], "guard check --json -- 'rm -rf specs'"),
+        (["--", "rm", "x", "--json"], "guard check -- 'rm x --json'"),
+        (["npm", "--json", "x"], "guard check -- 'npm --json x'"),
+        (["rm -rf specs", "--force"], "guard check -- 'rm -rf specs --force'"),
+    ],
+)
+def test_the_hint_is_the_call_that_was_meant(project: Path, arguments: list[str], hint: str) -> None:
+    run = guard(project, "check", *arguments)
+    assert (run.returncode, run.stdout) == (64, b"")
+    assert run.stderr.decode().splitlines()[0].endswith(": " + hint)
+
+
+def test_an_empty_command_does_nothing_and_that_is_said(project: Path) -> None:
+    for arguments in (["-"], ["--", ""], ["--json", " \n"]):
+        run = guard(project, "check", *arguments)
+        assert run.returncode == 0
+        assert b"the command is empty" in run.stderr
+
+
+def test_closed_standard_input_is_wrong_usage(project: Path) -> None:
+    env = {"HOME": os.environ["HOME"], "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    script = f'exec "{sys.executable}" -m guard check - <&-'
+    run = subprocess.run(["sh", "-c", script], cwd=project, env=env, capture_output=True, text=True)
+    assert run.returncode == 64
+    assert "standard input cannot be read" in run.stderr
+
+
+def test_an_id_is_that_of_a_record(project: Path) -> None:
+    assert json.loads(guard(project, "explain", "--json", "rm -rf specs").stdout)["id"] is None
+    state = Path(project.parent, "state")
+    (state / "decisions.jsonl").mkdir(parents=True)
+    run = guard(project, "check", "--json", "rm -rf specs", GUARD_STATE_DIR=str(state))
+    assert json.loads(run.stdout)["id"] is None
+    assert run.stderr.endswith(b"refused too.\n")
+
+
+@pytest.mark.parametrize("command", ["git checkout -q less", "git checkout -f less", "git switch less"])
+def test_what_would_leave_with_a_branch_gets_advice_and_no_command(project: Path, command: str) -> None:
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x.invalid")
+    for arguments in (["add", "-A"], ["commit", "-qm", "1"], ["branch", "-m", "all"], ["checkout", "-qb", "less"]):
+        subprocess.run([*git, *arguments], cwd=project, check=True)
+    for arguments in (["rm", "-rq", "specs"], ["commit", "-qm", "2"], ["checkout", "-q", "all"]):
+        subprocess.run([*git, *arguments], cwd=project, check=True)
+    (project / "guard.toml").write_text('[answer]\nbranches = "pin"\n')
+    run = guard(project, "check", command)
+    assert run.returncode == 1
+    assert b"\nInstead: work on a branch that has what is protected.\n" in run.stderr
+
+
 def test_bytes_that_are_no_text(project: Path) -> None:
     run = guard(project, "check", "--json", "--", b"rm -rf specs '\xff\xfe'")
     assert run.returncode == 1
@@ -139,10 +201,29 @@ def test_broken_configuration_passes_what_is_harmless_and_judges_the_rest_by_the
     run = guard(project, "check", "--", "rm -rf specs")
     assert run.returncode == 1
     assert b"guard.toml:3" in run.stderr
-    for arguments in (["list"], ["explain", "rm -rf specs"], ["explain", "specs/a.md"]):
-        run = guard(project, *arguments)
-        assert run.returncode == 64
-        assert b"guard.toml:3" in run.stderr
+    assert b"(the built-in list is in force)" in run.stderr
+    run = guard(project, "list")
+    assert (run.returncode, run.stdout) == (64, b"")
+    assert b"guard.toml:3" in run.stderr
+    for subject in ("rm -rf specs", "specs/a.md"):
+        run = guard(project, "explain", subject)
+        assert run.returncode == 0
+        assert b"guard.toml:3" in run.stdout
+        assert b"the built-in list is in force" in run.stdout
+
+
+def test_where_a_good_configuration_went_before_that_one_is_in_force(project: Path) -> None:
+    (project / "guard.toml").write_text('[protect]\nkeep = ["/src/"]\n')
+    kept = Path(os.environ["HOME"], ".local/state/guard/policy")
+    before = set(kept.glob("*"))
+    deadline = time.time() + 20
+    while time.time() < deadline and set(kept.glob("*")) == before:
+        assert guard(project, "check", "--", "rm -rf src").returncode == 1
+        time.sleep(0.5)
+    (project / "guard.toml").write_text("kept = 1\n")
+    run = guard(project, "check", "--", "rm -rf src")
+    assert run.returncode == 1
+    assert b"(the last good configuration is in force)" in run.stderr
 
 
 def test_a_current_directory_that_is_gone(project: Path) -> None:
@@ -293,7 +374,53 @@ def test_explain_replays_a_recorded_decision(project: Path) -> None:
 
 
 def test_explain_of_an_unknown_id(project: Path) -> None:
-    assert guard(project, "explain", "z9z9").returncode == 64
+    run = guard(project, "explain", "z9z9")
+    assert run.returncode == 64
+    assert b"no decision with the id z9z9" in run.stderr
+
+
+def test_a_word_shaped_like_an_id_may_be_a_command(project: Path) -> None:
+    (project / "b2zz").write_text("#!/bin/sh\n")
+    (project / "b2zz").chmod(0o755)
+    run = guard(project / "src", "explain", "b2zz", PATH=f"{project}:{os.environ['PATH']}")
+    assert run.returncode == 0
+    assert b"verdict" in run.stdout
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "guard.toml", "memory"])
+def test_explain_of_what_is_protected_before_it_is_there(project: Path, name: str) -> None:
+    text = guard(project, "explain", name).stdout.decode()
+    assert text.startswith(f"{name} is protected as ")
+    assert "It does not exist now." in text
+
+
+def test_the_option_parser_speaks_like_guard(project: Path) -> None:
+    for arguments in (["list", "--bad"], ["no-such"], ["explain"], ["shims", "no-such"], ["help", "shims", "no-such"]):
+        run = guard(project, *arguments)
+        assert run.returncode == 64
+        assert run.stderr.startswith(b"guard: ")
+        assert run.stderr.count(b"\n") == 1
+
+
+def test_help_of_a_command_in_a_group(project: Path) -> None:
+    run = guard(project, "help", "shims", "install")
+    assert run.returncode == 0
+    assert run.stdout.startswith(b"Usage: guard shims install ")
+
+
+def test_list_says_what_it_leaves_out_and_where_a_policy_is_not_locked(project: Path) -> None:
+    text = guard(project, "list").stdout.decode()
+    assert "built-in patterns with !" in text
+    assert text.count("/PROMPT.md") == 2  # at the root and in .ralph
+    assert "not locked" not in text
+    (project / "pyproject.toml").write_text('[tool.guard.protect]\nkeep = ["/src/", "!/src/x"]\n')
+    text = guard(project, "list").stdout.decode()
+    assert "pyproject.toml, which is not locked" in text
+    assert "!/src/x" in text
+
+
+def test_the_built_in_list_as_json(project: Path) -> None:
+    assert "/specs/" in json.loads(guard(project, "list", "--builtin", "--json").stdout)["protect"]["keep"]
 
 
 def test_the_demo_fits_a_terminal_and_leaves_nothing(tmp_path: Path) -> None:

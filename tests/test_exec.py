@@ -47,6 +47,15 @@ def test_the_exit_status_is_the_commands(project: Path, status: int) -> None:
     assert guard(project, "--", "sh", "-c", f"exit {status}").returncode == status
 
 
+def test_outside_of_any_project_it_says_that_nothing_is_protected(project: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    run = guard(project, "--", "true", cwd=nowhere)
+    assert (run.returncode, run.stderr.count(b"\n")) == (0, 1)
+    assert b"nothing is protected here" in run.stderr
+    assert guard(project, "--", "true").stderr == b""
+
+
 def test_no_command_is_wrong_usage(project: Path) -> None:
     assert guard(project).returncode == 64
     assert guard(project, "--").returncode == 64
@@ -231,3 +240,192 @@ def test_what_a_terminal_sends_reaches_the_command_once(project: Path) -> None:
     assert b"count 1" in seen
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     os.close(terminal)
+
+
+DELETE = "import os, shutil; shutil.rmtree('specs'); os.unlink('CLAUDE.md')"
+
+
+def python(project: Path, code: str, *options: str, **more: object) -> subprocess.CompletedProcess[bytes]:
+    return guard(project, *options, "--", sys.executable, "-S", "-c", code, **more)
+
+
+def git(project: Path, *argv: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    run = subprocess.run(["git", *identity, *argv], cwd=project, env=environment(project.parent), capture_output=True, check=True)
+    return run.stdout.decode()
+
+
+def files(project: Path) -> dict[str, bytes]:
+    found = {path for path in project.rglob("*") if path.is_file() and ".git" not in path.parts}
+    return {str(path.relative_to(project)): path.read_bytes() for path in found}
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (DELETE, b"deleted: "),
+        ("open('CLAUDE.md', 'w')", b"emptied: CLAUDE.md"),
+        ("open('CLAUDE.md', 'w').write('all new')", b"overwritten: CLAUDE.md"),
+        ("import os; os.unlink('CLAUDE.md'); os.symlink('clean.sh', 'CLAUDE.md')", b"replaced: CLAUDE.md"),
+        ("import os; os.rename('specs', 'elsewhere')", b"specs/a.md"),
+        ("import os; os.rename('clean.sh', 'CLAUDE.md')", b"overwritten: CLAUDE.md"),
+    ],
+)
+def test_what_an_interpreter_loses_is_restored(project: Path, code: str, kind: bytes) -> None:
+    before = files(project)
+    run = python(project, code)
+    assert run.returncode == 4
+    assert kind in run.stderr
+    assert before.items() <= {**files(project), "clean.sh": before["clean.sh"]}.items()
+    assert len(run.stderr.splitlines()) <= 7
+
+
+def test_what_a_redirection_empties_is_restored(project: Path) -> None:
+    before = files(project)
+    assert guard(project, "--", "sh", "-c", "> CLAUDE.md").returncode == 4
+    assert files(project) == before
+
+
+def test_the_commands_own_failure_is_the_status_after_a_restoration(project: Path) -> None:
+    before = files(project)
+    assert python(project, DELETE + "; raise SystemExit(7)").returncode == 7
+    assert python(project, DELETE + "; import os, signal; os.kill(os.getpid(), signal.SIGKILL)").returncode == -signal.SIGKILL
+    assert files(project) == before
+
+
+def test_edits_and_additions_stay(project: Path) -> None:
+    code = "open('CLAUDE.md', 'a').write('more\\n'); open('specs/new.md', 'w').write('new')"
+    run = python(project, code)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert (project / "CLAUDE.md").read_text().endswith("more\n")
+    assert (project / "specs/new.md").exists()
+
+
+def test_what_stood_in_the_way_is_kept_and_its_place_named(project: Path) -> None:
+    run = python(project, "open('CLAUDE.md', 'w').write('all new')")
+    line = next(line for line in run.stderr.decode().splitlines() if "guard restore --from" in line)
+    argv = line.partition("guard ")[2].split()
+    settings = {"cwd": project, "env": environment(project.parent), "check": True}
+    subprocess.run([sys.executable, "-m", "guard", *argv, "--yes"], **settings)  # type: ignore[call-overload]
+    assert (project / "CLAUDE.md").read_text() == "all new"
+
+
+def test_a_lost_file_can_be_explained_by_its_id(project: Path) -> None:
+    run = python(project, DELETE)
+    name = run.stderr.decode().splitlines()[0].rpartition("[")[2].rstrip("]")
+    settings = {"cwd": project, "env": environment(project.parent), "capture_output": True, "check": True}
+    told = subprocess.run([sys.executable, "-m", "guard", "explain", name], **settings)  # type: ignore[call-overload]
+    assert b"CLAUDE.md" in told.stdout
+    assert b"delete-kept" in told.stdout
+
+
+def test_uncommitted_work_that_git_throws_back_is_restored(project: Path) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "start")
+    (project / "CLAUDE.md").write_text("CLAUDE.md\n" * 5 + "uncommitted\n")
+    run = guard(project, "--", shutil.which("git") or "git", "reset", "-q", "--hard")
+    assert run.returncode == 4
+    assert b"thrown back: CLAUDE.md" in run.stderr
+    assert (project / "CLAUDE.md").read_text().endswith("uncommitted\n")
+
+
+def test_a_file_that_leaves_with_its_branch_is_told_and_not_restored(project: Path) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "start")
+    commit = git(project, "rev-parse", "HEAD").strip()[:12]
+    git(project, "checkout", "-qb", "other")
+    git(project, "rm", "-q", "specs/a.md")
+    git(project, "commit", "-qm", "without")
+    git(project, "checkout", "-q", "-")
+    run = guard(project, "--", "git", "checkout", "-q", "other")
+    assert run.returncode == 0
+    assert not (project / "specs/a.md").exists()
+    assert f"git restore --source={commit} -- ".encode() in run.stderr
+    assert b"specs/a.md" in run.stderr
+
+
+def test_a_lost_repository_is_reported(project: Path) -> None:
+    run = python(project, "import shutil; shutil.rmtree('.git')")
+    assert run.returncode == 1
+    assert b"not restored: .git" in run.stderr
+    before = files(project)
+    assert python(project, DELETE).returncode == 4, "a project that is known stays one"
+    assert files(project) == before
+
+
+def test_the_whole_project_comes_back(project: Path) -> None:
+    specs = (project / "specs/a.md").read_bytes()
+    run = python(project, "import os, shutil; shutil.rmtree(os.getcwd())")
+    assert run.returncode == 1
+    assert (project / "specs/a.md").read_bytes() == specs
+
+
+def test_a_configuration_that_is_new_is_taken_away(project: Path) -> None:
+    run = python(project, "open('guard.toml', 'w').write('')")
+    assert run.returncode == 4
+    assert b"created" in run.stderr
+    assert not (project / "guard.toml").exists()
+
+
+def test_only_the_outermost_guard_restores(project: Path) -> None:
+    inner = f'"{sys.executable}" -m guard exec -- "{sys.executable}" -S -c "{DELETE}"; echo $?; ls specs'
+    run = guard(project, "--", "sh", "-c", inner)
+    assert run.returncode != 0
+    assert run.stdout == b"0\n"
+    assert run.stderr.count(b"restored") == 1
+    assert (project / "specs/a.md").exists()
+
+
+def test_an_exception_that_a_person_has_written_holds(project: Path) -> None:
+    text = "rm -rf specs"
+    rule = f'[protect]\nkeep = ["/specs/"]\n[[except]]\ncommand = "{text}"\npaths = ["/specs/"]\nreason = "made again"\n'
+    (project / "guard.toml").write_text(rule)
+    real = shutil.which("rm")
+    (project / "guard.toml").write_text(rule.replace(text, f"{real} -rf specs"))
+    run = guard(project, "--", "sh", "-c", f"{real} -rf specs")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert not (project / "specs").exists()
+
+
+def test_where_nothing_is_protected_there_is_no_vault(project: Path) -> None:
+    (project / "guard.toml").write_text("[protect]\nbuiltin = false\n")
+    shutil.rmtree(project / ".git")
+    (project.parent / "plain").mkdir()
+    assert guard(project, "true", cwd=project.parent / "plain").returncode == 0
+    state = project.parent / ".local/state/guard"
+    assert not list(state.glob("*/manifests"))
+
+
+def test_a_vault_that_cannot_be_written_is_70_and_nothing_runs(project: Path) -> None:
+    from guard.vault.store import identity
+
+    state = project.parent / ".local/state/guard"
+    state.mkdir(parents=True)
+    (state / identity(str(project))).write_text("no directory")
+    run = guard(project, "touch", "ran")
+    assert run.returncode == 70
+    assert b"state cannot be written" in run.stderr
+    assert not (project / "ran").exists()
+
+
+def test_a_signal_that_comes_during_the_restoration_does_not_stop_it(project: Path) -> None:
+    before = files(project)
+    code = DELETE + "; import signal; os.kill(os.getppid(), signal.SIGINT); signal.signal(2, signal.SIG_IGN)"
+    run = python(project, "import signal; signal.signal(2, signal.SIG_IGN); " + code)
+    assert run.returncode == 4
+    assert files(project) == before
+
+
+def test_many_at_once_lose_nothing(project: Path) -> None:
+    before = files(project)
+    argv = [sys.executable, "-m", "guard", "exec", "--", sys.executable, "-S", "-c"]
+    code = "import os; open('CLAUDE.md', 'w').write('x'); os.path.exists('specs/a.md') and os.unlink('specs/a.md')"
+    settings = {"cwd": project, "env": environment(project.parent), "stderr": subprocess.DEVNULL}
+    assert guard(project, "true").returncode == 0
+    runs = [subprocess.Popen([*argv, code], **settings) for _ in range(8)]  # type: ignore[call-overload]
+    for run in runs:
+        run.wait(60)
+    name = sorted((project.parent / ".local/state/guard").glob("project-*/manifests/*"))[0].stem
+    argv = [sys.executable, "-m", "guard", "restore", "--all", "--yes", "--from", name]
+    subprocess.run(argv, cwd=project, env=environment(project.parent), check=True, capture_output=True)
+    assert files(project) == before

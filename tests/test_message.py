@@ -81,7 +81,7 @@ def test_several_kinds_of_loss_are_named() -> None:
 
 
 def test_what_is_near_and_frequent_comes_first() -> None:
-    far = victim("x", "change-locked", cwd="/state")
+    far = victim("x", "change-locked", "edit", cwd="/state")
     text = render(denied(far, victim("specs/a"), victim("specs/b")), request())
     assert "would delete or change 3 protected files:\n  specs/a  specs/b  ../state/x\nThey may be edited" in text
 
@@ -115,7 +115,7 @@ def test_every_unknown_has_words(code: str) -> None:
 
 @pytest.mark.parametrize("code", [code for code, kind in CODES.items() if kind == "loss" and code != "lift-guard"])
 def test_every_loss_has_words(code: str) -> None:
-    text = render(denied(victim("specs/a", code), victim("specs/b", code)), request(), "agent")
+    text = render(denied(*(victim(f"specs/{name}", code, "") for name in "ab")), request(), "agent")
     assert LOSSES[code].verb in text.splitlines()[0]
     assert len(text.splitlines()) <= 7
 
@@ -233,6 +233,22 @@ def tree(tmp_path: Path) -> str:
         ("echo x >./CLAUDE.md; ls", ["CLAUDE.md"], "echo x >>./CLAUDE.md; ls"),
         ("rsync -a --delete src/ .", ["specs/a.md"], "rsync -a --delete src/ . --exclude=/specs"),
         ("rm 'unclosed", ["specs/a.md"], None),
+        ("rm -rf 'specs/a.md' 'a file'", ["specs/a.md"], "rm -rf 'a file'"),
+        ("rm -rf {specs,build}", ["specs/a.md"], "rm -rf build"),
+        ("rm -rf {specs,build}/", ["specs/a.md"], "rm -rf build/"),
+        ("rm -rf specs build >/dev/null 2>&1", ["specs/a.md"], "rm -rf build >/dev/null 2>&1"),
+        ("rm -rf specs build > log", ["specs/a.md"], None),
+        ("rm specs/deep CLAUDE.md", ["CLAUDE.md"], None),
+        ("rm -rf specs nothing", ["specs/a.md"], None),
+        ("rm -rf /*", ["specs/a.md"], None),
+        ("rm -rf /etc specs", ["specs/a.md"], None),
+        ("rm -rf ../* specs", ["specs/a.md"], None),
+        ("git clean -fd specs", ["specs/a.md"], None),
+        ("git clean -fd specs src", ["specs/a.md"], "git clean -e specs -fd src"),
+        ("git clean -fd .", ["specs/a.md"], "git clean -e specs -fd ."),
+        ("git checkout -f old", ["specs/a.md"], None),
+        ("git reset --hard old", ["specs/a.md"], None),
+        ("find specs -delete", ["specs/a.md", "specs/deep/b.md"], None),
         ("", ["specs/a.md"], None),
     ],
 )
@@ -245,6 +261,86 @@ def test_a_part_of_a_longer_command_is_replaced_in_it(tree: str) -> None:
     verdict = denied(victim("specs/a.md", cwd=tree, command="rm -rf specs build"))
     whole = request("make && rm -rf specs build; echo done", tree)
     assert suggestion(verdict, whole, yes()) == "make && rm -rf build; echo done"
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "instead"),
+    [
+        ("rm -rf specs && make", "rm -rf specs", "make"),
+        ("make && rm -rf specs", "rm -rf specs", "make"),
+        ("cd . ; rm -rf specs; make", "rm -rf specs", "cd . ; make"),
+        ("rm -rf specs && echo done", "rm -rf specs", None),
+        ("rm -rf specs || make", "rm -rf specs", None),
+        ("if make; then rm -rf specs; fi", "rm -rf specs", None),
+        ("rm -rf build && rm -rf 'specs' src", "rm -rf specs src", "rm -rf build && rm -rf src"),
+        ("make && rm -rf s*", "rm -rf specs src", "make && rm -rf src"),
+        ("sh -c 'rm -rf specs build'", "rm -rf specs build", "sh -c 'rm -rf build'"),
+        ("make $(date) && rm -rf specs build", "rm -rf specs build", "make $(date) && rm -rf build"),
+        ("for x in $(ls); do rm -rf specs build; done", "rm -rf specs build", "for x in $(ls); do rm -rf build; done"),
+        ("make purge", "rm -rf specs build", None),
+        ("sudo -n rm -rf specs build", "rm -rf specs build", "sudo -n rm -rf build"),
+    ],
+)
+def test_one_part_of_a_chain(tree: str, whole: str, part: str, instead: str | None) -> None:
+    verdict = denied(victim("specs/a.md", cwd=tree, command=part))
+    assert suggestion(verdict, request(whole, tree), yes()) == instead
+
+
+def test_no_command_takes_back_what_leaves_with_a_branch(tree: str) -> None:
+    verdict = denied(victim("specs/a.md", "leave-kept", "leave", tree, "git checkout -f old -- ."))
+    assert suggestion(verdict, request("git checkout -f old -- .", tree), yes()) is None
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "advice"),
+    [
+        ("rm -rf specs", "rm -rf specs", "name only paths that are not protected."),
+        ("make purge", "rm -rf specs", "run only those steps of `make purge` that leave what is protected alone."),
+        ("git merge old", "git merge old", "take only changes that leave what is protected in place."),
+        ("find . -delete", "find . -delete", "add tests that leave out what is protected."),
+        ("for f in *; do rm $f; done", "rm specs/a", "name only paths that are not protected."),
+    ],
+)
+def test_advice_fits_the_cause(whole: str, part: str, advice: str) -> None:
+    text = render(denied(victim("specs/a", command=part), victim("specs/b", command=part)), request(whole))
+    assert f"\nInstead: {advice}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "action", "wanted"),
+    [
+        (["specs/a"], "delete-kept", "delete", "specs/a really has to go"),
+        (["specs/a/b", "specs/a/c"], "delete-kept", "delete", "specs/a/ really has to go"),
+        (["specs/a", "CLAUDE.md"], "delete-kept", "delete", "they really have to go"),
+        (["CLAUDE.md"], "revert-kept", "revert", "the uncommitted changes of CLAUDE.md really have to go"),
+        (["guard.toml"], "create-locked", "create", "guard.toml really has to be made"),
+        (["guard.toml"], "change-locked", "edit", "guard.toml really has to be changed"),
+        (["guard.toml"], "change-locked", "delete", "guard.toml really has to go"),
+    ],
+)
+def test_what_really_has_to_go_is_named(names: list[str], code: str, action: str, wanted: str) -> None:
+    text = render(denied(*(victim(name, code, action) for name in names)), request())
+    assert f"\nIf {wanted}, stop and ask the user." in text
+
+
+def test_what_was_not_looked_at_to_the_end_says_so() -> None:
+    text = render(denied(victim("specs/a"))._replace(partial=True), request())
+    assert "would delete at least 1 protected file:\n  specs/a\n" in text
+    assert "If they really have to go" in text
+
+
+def test_seen_from_inside_the_directory_has_the_name_that_the_rule_gives() -> None:
+    inside = denied(victim("specs/a"), victim("specs/b"))
+    assert "If specs/ really has to go" in render(inside, request("rm *", "/r/specs"))
+
+
+def test_people_get_lines_that_fit_and_agents_get_them_whole() -> None:
+    long = denied(*(victim(f"specs/{'x' * 20}{n}") for n in range(6)))
+    asked = request("rm -rf " + " ".join(f"specs/{'x' * 20}{n}" for n in range(6)))
+    person = render(long, asked, "person", True, None, 60)
+    assert max(len(re.sub(r"\033\[[0-9;]*m", "", line)) for line in person.splitlines()) <= 60
+    assert person.startswith("\033[1;31mguard: refused.\033[0m `rm")
+    assert len(render(long, asked, "agent", False, None, 60).splitlines()) <= 7
 
 
 def test_only_what_guard_allows_is_suggested(tree: str) -> None:

@@ -196,11 +196,22 @@ def test_listing(environ: dict[str, str]) -> None:
     assert (run.returncode, found["v"], [each["set"] for each in found["sets"]]) == (0, 1, ["default"])
     assert {"name": "rm", "state": "guards", "real": "/usr/bin/rm"} in found["sets"][0]["shims"]
     assert guard(environ, "shims", "path").stdout == found["sets"][0]["path"] + "\n"
-    assert guard(environ, "shims", "path", "--wide").stdout.endswith("/wide\n")
+    assert guard(environ, "shims", "path", "--wide").returncode == 1
     Path(found["sets"][0]["path"], "rm").unlink()
     run = guard(environ, "shims", "list")
     assert run.returncode == 1
     assert "missing" in run.stdout
+
+
+def test_the_path_is_that_of_what_is_installed(environ: dict[str, str]) -> None:
+    run = guard(environ, "shims", "path")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "not installed" in run.stderr
+    assert "guard env" in guard(environ, "shims", "install", "--wide").stdout
+    assert guard(environ, "shims", "path").stdout.endswith("/wide\n")
+    assert "guard shims path" in guard(environ, "shims", "install").stdout
+    assert guard(environ, "shims", "path").stdout.endswith("/default\n")
+    assert guard(environ, "shims", "path", "--wide").stdout.endswith("/wide\n")
 
 
 def test_a_tool_can_be_called_at_any_moment_of_a_renewal(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

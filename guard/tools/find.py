@@ -15,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from guard.tools.call import Call
 
-PATIENCE = 20_000  # entries of a search that only looks; past it the output is unknown
+PATIENCE = 8000  # entries that a search looks at one by one, at most half of what is left in one directory of its start
+RESERVE = 500  # of them, what the directories further down leave to what comes after them
 SINGLES = 300  # runs of one -exec, after which the rest is run at once where that means the same
 _READERS = {"grep.grep", "text.reads", "digests.digest", "inspection.stat", "comparison.cmp", "comparison.diff", "json_query.jq"}
 _READERS |= {f"listing.{name}" for name in ("ls", "basename", "dirname", "realpath", "readlink")}
@@ -45,7 +46,7 @@ class Search:
         self.runs: dict[int, int] = {}
         self.answers = call.stdin.split("\n") if isinstance(call.stdin, str) else []
         self.status: int | None = 0
-        self.seen = 0
+        self.patience = PATIENCE
         self.pruned = False
         self.looks_only = not expression.deletes and all(_reads(command.argv) for command in expression.commands)
 
@@ -53,12 +54,7 @@ class Search:
         """-delete: a directory only goes when nothing is left in it."""
         if entry.shown.rpartition("/")[2] in (".", "..", "") or (entry.kind == DIRECTORY and entry.view.listdir(entry.path)):
             return entry.shown == "."
-        effect = Effect(DELETE, At(entry.entry), entry.certain)
-        if self.at_once and self.call.emit is not None:
-            self.call.emit(effect)
-        else:
-            self.view.apply(effect)
-            self.effects.append(effect)
+        self._happens(Effect(DELETE, At(entry.entry), entry.certain))
         return True
 
     def put(self, entry: Entry, text: Text, file: Text | None = None) -> bool:
@@ -140,8 +136,8 @@ class Search:
     def visit(self, entry: Entry, above: tuple[str, ...], device: int | None) -> None:
         """One entry and what is below it."""
         expression = self.expression
-        self.seen += 1
-        if self.looks_only and (self.seen > PATIENCE or self.view.budget.left < 0.3):
+        self.patience -= 1
+        if self.looks_only and self.view.budget.left < 0.3:
             self.output.append(unknown("unknown-output", "find"))
             raise _SearchOverError
         self.pruned = False
@@ -152,10 +148,46 @@ class Search:
         if descends and device is not None and (found := self.view.lstat(entry.path)) and found.st_dev != device:
             descends = False
         if descends and not (pruned and not expression.depth_first):
-            for name, kind in self.view.scan(entry.path) or ():
-                self._descend(entry, name, kind, (*above, entry.path), device)
+            self._look_into(entry, (*above, entry.path), device)
         if expression.depth_first:
             self._judge(entry)
+
+    def _look_into(self, entry: Entry, above: tuple[str, ...], device: int | None) -> None:
+        """What stands in a directory, until patience with it is at its end; then all else that is in it at once."""
+        patience = self.patience
+        kept = 0 if entry.depth == 0 else patience // 2 if entry.depth == 1 else min(patience // 4, RESERVE)
+        self.patience -= kept
+        for name, kind in self.view.scan(entry.path) or ():
+            if self.patience <= 0:
+                self._others(entry)
+                break
+            self._descend(entry, name, kind, above, device)
+        self.patience += kept
+
+    def _others(self, entry: Entry) -> None:
+        """What has not been looked at in a directory: the actions may meet any of it that ends as they want it."""
+        expression = self.expression
+        hole = Pattern((Hole("unknown-test", "find"),))
+        some = join(entry.shown.rstrip("/"), "/", hole, expression.ending)
+        if expression.deletes:
+            target = self.call.at(some) if expression.ending else self.call.somewhere(entry.shown)
+            self._happens(Effect(DELETE, target, certain=False))
+        for command in expression.commands:
+            if not command.asks:
+                self.status = None
+                self.run(command.filled((some,)), self.call.cwd)
+        if expression.commands or expression.deletes:
+            return
+        self.output.append(hole if expression.separator is None else join(some, expression.separator))
+        for pieces in self.written.values():
+            pieces.append(hole)
+
+    def _happens(self, effect: Effect) -> None:
+        if self.at_once and self.call.emit is not None:
+            self.call.emit(effect)
+        else:
+            self.view.apply(effect)
+            self.effects.append(effect)
 
     def _descend(self, entry: Entry, name: str, kind: str, above: tuple[str, ...], device: int | None) -> None:
         path = own = child(entry.path, name)

@@ -64,6 +64,7 @@ class Expression:
         self.commands: list[Command] = []
         self.files: list[Text] = []
         self.ending = ""  # what every path that reaches an action ends with, as far as that is plain
+        self.separator: str | None = "\n"  # what follows each path that is printed, None where more than paths is
         self.regextype = "emacs"
         self.acts = False
         self.root: Node = _print
@@ -286,11 +287,14 @@ class _Reader:
             return lambda search, entry: search.delete(entry)
         if word in ("-print", "-print0"):
             end = "\n" if word == "-print" else "\0"
+            found.separator = end
             return lambda search, entry: search.put(entry, entry.shown + end)
         if word == "-ls":
+            found.separator = None
             return lambda search, entry: search.put(entry, unknown("unknown-output", "find -ls"))
         if word == "-printf":
             form = self.value(word)
+            found.separator = None
             return lambda search, entry: search.put(entry, formatted(form, entry))
         if word in ("-fprint", "-fprint0", "-fls", "-fprintf"):
             return self.file_action(word)

@@ -261,6 +261,7 @@ class Machine:
             if not self.quiet:
                 self.out.put(self.pattern, self.newline)
             self._flush()
+            self.out.raw("")  # GNU sed ends the last line before it quits
         raise _QuitError
 
     def _write(self, command: Command) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from guard.effects import Hole, Pattern
@@ -564,6 +564,7 @@ awk '{$1=""}1'
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(stdin="\n1", command="sed 2q")
 @given(stdin=LETTERS, command=st.sampled_from(FILTERS.strip().splitlines()))
 def test_filters_agree_with_the_real_ones_on_any_text(tmp_path: Path, stdin: str, command: str) -> None:
     ran = model(tmp_path, command, stdin)

@@ -249,16 +249,24 @@ def test_a_new_directory_is_there_for_the_next_command(tmp_path: Path) -> None:
     assert [e.to for e in ran.effects if e.action == MOVE] == [f"{ran.cwd}/n/m/a", f"{ran.cwd}/n/m/b"]
 
 
-def test_mktemp_gives_a_name_with_a_hole(tmp_path: Path) -> None:
-    hole = Hole("unknown-output", "mktemp")
+def test_mktemp_gives_a_name_that_nothing_has(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
     out = lambda command, **env: model(tmp_path, command, env=env).result.output  # noqa: E731
-    assert out("mktemp") == Pattern(("/tmp/tmp.", hole, "\n"))
-    assert out("mktemp -d") == Pattern(("/tmp/tmp.", hole, "\n"))
-    assert out("mktemp -d", TMPDIR="/x") == Pattern(("/x/tmp.", hole, "\n"))
-    assert out("mktemp /var/aXXXX.txt") == Pattern(("/var/a", hole, ".txt\n"))
-    assert out("mktemp -p /y aXXXX") == Pattern(("/y/a", hole, "\n"))
-    assert out("mktemp -t aXXXX") == Pattern(("/tmp/a", hole, "\n"))
-    assert out("mktemp aXXXX --suffix=.c") == Pattern(("a", hole, ".c\n"))
+    assert out("mktemp") == "/tmp/tmp.XXXXXXXXX0\n"
+    assert out("mktemp -d") == "/tmp/tmp.XXXXXXXXX0\n"
+    assert out("mktemp -d", TMPDIR=str(tmp_path)) == f"{tmp_path}/tmp.XXXXXXXXX0\n"
+    assert out("mktemp x/aXXXX.txt") == "x/aXXX0.txt\n"
+    assert out("mktemp -p x aXXXX") == "x/aXXX0\n"
+    assert out("mktemp -t aXXXX") == "/tmp/aXXX0\n"
+    assert out("mktemp aXXXX --suffix=.c") == "aXXX0.c\n"
+    (tmp_path / "aXXX0").touch()
+    assert out("mktemp aXXXX") == "aXXX1\n"
+
+
+def test_mktemp_fails_where_there_is_no_directory(tmp_path: Path) -> None:
+    for command in ("mktemp nope/aXXXX", "mktemp -d -p nope", "mktemp --tmpdir=nope aXXXX"):
+        ran = model(tmp_path, command)
+        assert (ran.result.status, ran.result.output) == (1, "")
 
 
 RENAMED = [

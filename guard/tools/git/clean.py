@@ -34,7 +34,8 @@ def clean(work: Work, args: tuple[Text, ...]) -> int | None:
         return 128
     deep = given.on("d") or bool(given.operands)
     certain = work.certain and not interactive and len(known) == len(excluded)
-    for found in untracked(work, ignores, nested=forced > 1):
+    together = (given.on("X"),) if deep and certain and not given.operands and not work.prefix else None
+    for found in untracked(work, ignores, forced > 1, together):
         if not found.nested and (deep or found.shallow) and found.ignored == given.on("X") and spec.match(found.path):
             work.certain = certain and spec.sure(found.path)
             work.effect(Effect(DELETE, At(work.path(found.path))))

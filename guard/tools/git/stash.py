@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guard.effects import CREATE, DELETE, EDIT, LEAVE, MOVE, REVERT, At, Effect, Pattern
+from guard.overlay import DIRECTORY
 from guard.paths import child
 from guard.tools.git.index import Entry
 from guard.tools.git.options import read, table
@@ -13,7 +14,7 @@ from guard.tools.git.untracked import untracked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from guard.effects import Text
     from guard.tools.git.options import Given
@@ -72,12 +73,12 @@ def _push(work: Work, given: Given) -> int | None:
     work.certain = not given.on("p")
     spec = work.pathspec(operands or ())
     others = given.on("u", "a") and not given.on("p")
+    together = None if operands else (False, True) if given.on("a") else (False,)
     found = [
         f.path
-        for f in untracked(work, work.ignores())
+        for f in (untracked(work, work.ignores(), together=together) if others else ())
         if spec.match(f.path) and not f.nested and (given.on("a") or not f.ignored)
     ]
-    found = found if others else []
     if spec.outside or (operands and spec.unmatched([*work.index, *found])):
         return 1
     _save(work, given, spec, found)
@@ -226,12 +227,22 @@ def _bring_back(work: Work, saved: Stash) -> int:
     for file in saved.files:
         if not file.moved:
             continue
-        if work.blob(file.path) is not None:
-            status = 1
-        else:
-            work.effect(Effect(MOVE, At(file.place), to=work.path(file.path)))
-            work.put(file.path, file.blob)
+        for path, place in _parts(work, file.path, file.place):
+            if work.kind(path) is not None:
+                status = 1
+            else:
+                work.effect(Effect(MOVE, At(place), to=work.path(path)))
+                work.put(path, file.blob)
     return status
+
+
+def _parts(work: Work, path: str, place: str) -> Iterator[tuple[str, str]]:
+    """A stashed path and the place where it is kept; where both are directories by now, those of all that is in it."""
+    names = work.view.listdir(place) if work.kind(path) == DIRECTORY else None
+    if names is None:
+        yield path, place
+    for name in names or ():
+        yield from _parts(work, f"{path}/{name}", child(place, name))
 
 
 def _apply_real(work: Work, number: int) -> int | None:

@@ -88,7 +88,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch, home: Path) -> list[tuple[str, str
         if isinstance(item, Effect) and isinstance(item.target, At | Below) and item.action != "create":
             for path in self.view.originals(item.target.path):
                 below = [os.path.join(d, n) for d, _, names in os.walk(path) if "/.git" not in d for n in names]
-                standing = [p for p in below if self.view.lookup(p).was == p]
+                moved = self.view.lookup(item.target.path).was == path
+                place = item.target.path if moved else path
+                standing = [p for p in below if self.view.lookup(place + p[len(path) :]).was == p]
                 found.extend(
                     (item.action, os.path.relpath(p, home / "app"))
                     for p in (standing if os.path.isdir(path) and not os.path.islink(path) else [path])
