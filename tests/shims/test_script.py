@@ -143,7 +143,7 @@ HOSTILE = {
     "noexec": {"SHELLOPTS": "noexec", "BASHOPTS": "extglob"},
     "CDPATH": {"CDPATH": "/"},
     "IFS": {"IFS": "/-rmspec0123456789"},
-    "start files": {"ENV": "/work/evil", "BASH_ENV": "evil", "ZDOTDIR": "."},
+    "start files": {"ENV": "/srv/evil", "BASH_ENV": "evil", "ZDOTDIR": "."},
     "posix": {"POSIXLY_CORRECT": "1"},
     "versions": {"ZSH_VERSION": "5", "BASH_VERSION": "5", "BASH_VERSINFO": "5", "KSH_VERSION": "1"},
     "variables": {"PWD": "/", "OLDPWD": "/nowhere", "GLOBIGNORE": "*", "PS4": "$(touch evil)", "OPTIND": "7", "_": "x"},

@@ -10,7 +10,7 @@ from guard.change import DIRECTORY, FILE, LINK, Entry
 from guard.vault.manifest import Damaged, GitState, Head, Manifest, TooNew
 
 HEAD = Head(
-    "20260101-000000-000aaaa", "/work/app", 1.5, 7, "snapshot", "0000abcd", GitState("refs/heads/m", "c" * 40, ("c" * 40,))
+    "20260101-000000-000aaaa", "/home/u/app", 1.5, 7, "snapshot", "0000abcd", GitState("refs/heads/m", "c" * 40, ("c" * 40,))
 )
 texts = (
     st.binary(min_size=1, max_size=20)
@@ -20,7 +20,7 @@ texts = (
 numbers = st.integers(0, (1 << 63) - 1)
 entries = st.builds(
     Entry,
-    path=texts.map(lambda name: "/work/app/d" + name),
+    path=texts.map(lambda name: "/home/u/app/d" + name),
     level=st.sampled_from(["", "keep", "lock", "present"]),
     kind=st.sampled_from([FILE, DIRECTORY, LINK, "fifo", "socket", "device"]),
     mode=st.integers(0, 0o177777),
@@ -45,7 +45,7 @@ def test_what_is_written_is_read(rows: list[Entry]) -> None:
 
 
 def test_paths_outside_of_the_root_and_the_root_itself() -> None:
-    rows = [Entry(path, "keep", FILE, *[0] * 8) for path in ("/work/app", "/work/app/x", "/work/appendix", "/else/where")]
+    rows = [Entry(path, "keep", FILE, *[0] * 8) for path in ("/home/u/app", "/home/u/app/x", "/home/u/appendix", "/else/where")]
     assert list(Manifest.load(Manifest.of(HEAD, rows).dump())) == rows
 
 
@@ -57,7 +57,7 @@ def test_a_root_of_everything() -> None:
 
 @given(st.integers(0, 2000), st.integers(1, 255))
 def test_every_altered_byte_is_noticed(at: int, change: int) -> None:
-    data = bytearray(Manifest.of(HEAD, [Entry("/work/app/x", "keep", FILE, *[1] * 8, b"d" * 32)]).dump())
+    data = bytearray(Manifest.of(HEAD, [Entry("/home/u/app/x", "keep", FILE, *[1] * 8, b"d" * 32)]).dump())
     data[at % len(data)] ^= change
     with pytest.raises((Damaged, TooNew)):
         Manifest.load(bytes(data))
@@ -65,7 +65,7 @@ def test_every_altered_byte_is_noticed(at: int, change: int) -> None:
 
 @pytest.mark.parametrize("length", range(0, 400, 13))
 def test_a_torn_manifest_is_damaged(length: int) -> None:
-    data = Manifest.of(HEAD, [Entry("/work/app/x", "keep", FILE, *[1] * 8)]).dump()
+    data = Manifest.of(HEAD, [Entry("/home/u/app/x", "keep", FILE, *[1] * 8)]).dump()
     with pytest.raises(Damaged):
         Manifest.load(data[: min(length, len(data) - 1)])
 
