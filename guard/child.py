@@ -11,7 +11,7 @@ from guard.search_path import candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Mask = set[signal.Signals] | set[int]
 
@@ -33,19 +33,35 @@ class CannotRun(Exception):
         self.status = status
 
 
-def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+def run(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    mask: Mask | None = None,
+    recipient: Callable[[int], int | None] | None = None,
+) -> int:
     """Runs argv, searched on the environment's PATH, and gives what os.waitstatus_to_exitcode says of it at its end.
 
-    Signals that ask this process to end, and SIGUSR1 and SIGUSR2, are passed on. Raises CannotRun.
+    Signals that ask this process to end, and SIGUSR1 and SIGUSR2, are passed on, to the process that `recipient` names for the
+    child's. `mask`: the signals that the child has blocked, unless those of this process. Raises CannotRun.
     """
     reserve_streams()
     waited = {*FORWARDED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        child = _start(argv, environ, before)
-        return _wait(child, waited)
+        child = _start(argv, environ, before if mask is None else mask)
+        return _wait(child, waited, recipient or (lambda process: process))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def hold_signals() -> Mask:
+    """Holds back the signals that ask this process to end; gives the mask of before, for run() and let_signals()."""
+    return signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+
+
+def let_signals(mask: Mask) -> None:
+    """Ends hold_signals(): what has come meanwhile takes effect."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def end_like(status: int) -> int:
@@ -123,15 +139,22 @@ def _become(path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Ma
     os.execve("/bin/sh", ["sh", path, *argv[1:]], environ)
 
 
-def _wait(child: int, waited: set[signal.Signals]) -> int:
+def _wait(child: int, waited: set[signal.Signals], recipient: Callable[[int], int | None]) -> int:
     while True:
         number, by_terminal = _next(waited)
         if number == signal.SIGCHLD:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
                 return os.waitstatus_to_exitcode(status)
-        elif not by_terminal:
-            os.kill(child, number)
+        elif not by_terminal and (process := recipient(child)) is not None:
+            _send(process, number)
+
+
+def _send(process: int, number: int) -> None:
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        pass
 
 
 def _next(waited: set[signal.Signals]) -> tuple[int, bool]:

@@ -72,21 +72,24 @@ def list_(builtin: bool, cwd: str | None, files: bool, as_json: bool) -> int:
     """Show what is protected here, and by which rule."""
     from guard.commands import list as command
 
-    return command.builtin() if builtin else command.run(cwd, as_json, files)
+    return command.builtin(as_json) if builtin else command.run(cwd, as_json, files)
 
 
 @commands.command("exec", context_settings={"allow_interspersed_args": False})
+@click.option("--sandbox", "mode", metavar="[=auto|bwrap|none]", default="none", help="Let the kernel refuse, too (Linux).")
 @click.argument("argv", metavar="[--] CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
-def exec_(argv: tuple[str, ...]) -> int:
+def exec_(mode: str, argv: tuple[str, ...]) -> int:
     """Run one command guarded.
 
     Tools that lose files are judged before they run, wherever in the command they are called by name: in scripts, makefiles,
-    hooks. Exit status: the command's own; 126 refused or not executable, 127 not found, 125 guard failed, 70 no place for
-    guard's state.
+    hooks. Protected files that are lost all the same are restored afterwards. Exit status: the command's own, but 4 where that
+    is 0 and files were restored, 1 where some could not be; 126 refused or not executable, 127 not found, 125 guard failed, 70
+    no place for guard's state.
     """
+    from guard import sandbox
     from guard.commands import exec as command
 
-    return command.run(argv)
+    return command.run(argv, sandbox.mode(mode))
 
 
 @commands.command()
@@ -142,7 +145,7 @@ def shims_path(wide: bool) -> int:
     """Print the directory that has to be first on PATH."""
     from guard.commands import shims as command
 
-    return command.path("wide" if wide else "default")
+    return command.path(wide)
 
 
 _CWD = click.option("--cwd", metavar="DIR", help="Work as if called in this directory.")
@@ -254,7 +257,7 @@ def vault_path(cwd: str | None) -> int:
 
 @commands.command()
 def demo() -> int:
-    """Show verdicts on a dozen commands in a temporary project, and shims at work in it."""
+    """Show verdicts on more than a dozen commands in a temporary project, and shims at work in it."""
     from guard.commands import demo as command
 
     return command.run()
@@ -262,16 +265,13 @@ def demo() -> int:
 
 @commands.command("help")
 @click.option("--all", "everything", is_flag=True, help="The options of every command, too.")
-@click.argument("name", metavar="[COMMAND]", required=False)
+@click.argument("names", metavar="[COMMAND]...", nargs=-1)
 @click.pass_context
-def help_(context: click.Context, everything: bool, name: str | None) -> int:
+def help_(context: click.Context, everything: bool, names: tuple[str, ...]) -> int:
     """Show this, or the help of one command."""
     parent = context.find_root()
-    if name is not None:
-        found = commands.get_command(parent, name)
-        if found is None:
-            raise click.UsageError(f"no such command: {name}", parent)
-        click.echo(found.get_help(click.Context(found, info_name=name, parent=parent)))
+    if names:
+        click.echo(_found(names, parent).get_help())
         return 0
     click.echo(parent.get_help())
     for each in commands.list_commands(parent) if everything else ():
@@ -280,15 +280,38 @@ def help_(context: click.Context, everything: bool, name: str | None) -> int:
     return 0
 
 
+def _found(names: tuple[str, ...], context: click.Context) -> click.Context:
+    """The context of the command that the names lead to, such as "shims" and "install"."""
+    for name in names:
+        group = context.command
+        found = group.get_command(context, name) if isinstance(group, click.Group) else None
+        if found is None:
+            raise click.UsageError(f"No such command '{' '.join(names)}'.", context.find_root())
+        context = click.Context(found, info_name=name, parent=context)
+    return context
+
+
+def _said(error: click.ClickException) -> str:
+    """The option parser's words in guard's style, with the call that helps."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path.removeprefix("guard").strip() if context is not None else ""
+    return f"guard: {text[:1].lower()}{text[1:]} (guard help{' ' * bool(path)}{path})"
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command line and gives its exit status."""
+    if arguments[:1] == ["exec"]:
+        from guard.sandbox import spelled_out
+
+        arguments = ["exec", *spelled_out(arguments[1:])]
     try:
         status = commands.main(arguments, prog_name="guard", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show(sys.stdout)
         return USAGE
     except click.ClickException as error:
-        error.show()
+        click.echo(_said(error), err=True)
         return USAGE
     except click.Abort:
         return INTERRUPTED

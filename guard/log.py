@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import zlib
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["append", "decode", "encode", "find", "read"]
+__all__ = ["append", "collect", "decode", "encode", "find", "read"]
 
 NAME = "decisions.jsonl"
+SPOOL = "spool"  # as in project.py, which need not be loaded for a log
 FULL = 5 << 20  # bytes at which the file becomes NAME.1
 LINE_LIMIT = 256 << 10  # bytes of one event; what is longer is cut down to its request and decision
+_COLLECTED = 10_000  # events that are taken in at once
+_CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)  # what a state directory says that may not be written
 _LONG = ("effects", "unknowns", "trace", "output", "reasons", "victims")
 _COMMAND_LIMIT = 16 << 10  # characters of the command that are kept of such an event
 _HEAD = '{"crc":"'
@@ -31,38 +35,72 @@ def append(event: dict[str, Any], state_dir: str | None) -> bool:
         return False
     try:
         line = _line(event)
-        os.makedirs(state_dir, 0o700, exist_ok=True)
-        path = f"{state_dir}/{NAME}"
-        fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
-            size = os.fstat(fd).st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                line = b"\n" + line
-            written = os.write(fd, line) == len(line)
-        finally:
-            os.close(fd)
-        if size > FULL:
-            _rotate(path)
-        return written
-    except (OSError, ValueError, TypeError, RecursionError, MemoryError):
+        return _written(line, state_dir)
+    except OSError as error:
+        return error.errno in _CLOSED and _spooled(line, f"{state_dir}/{SPOOL}")
+    except (ValueError, TypeError, RecursionError, MemoryError):
         return False
+
+
+def collect(state_dir: str) -> int:
+    """Takes in what commands in a sandbox have left in the spool; gives how many events.
+
+    Whoever ran in there may have written anything: what is no decision, or has the id of one that is there, is left out, and
+    the rest is marked as not to be relied on.
+    """
+    spool, taken = f"{state_dir}/{SPOOL}", f"{state_dir}/{SPOOL}/{NAME}.{os.getpid()}"
+    try:
+        os.rename(f"{spool}/{NAME}", taken)
+    except OSError:
+        return 0
+    known = {event.get("id") for event in read(state_dir)}
+    count = 0
+    for event in _events(taken):
+        if count < _COLLECTED and event.get("id") not in known and _is_decision(event):
+            count += append({**event, "untrusted": True}, state_dir)
+    try:
+        os.unlink(taken)
+    except OSError:
+        pass
+    return count
+
+
+def _is_decision(event: dict[str, Any]) -> bool:
+    try:
+        decode(event)
+    except ValueError:
+        return False
+    return True
+
+
+def _spooled(line: bytes, spool: str) -> bool:
+    try:
+        return os.path.isdir(spool) and _written(line, spool)
+    except (OSError, ValueError):
+        return False
+
+
+def _written(line: bytes, directory: str) -> bool:
+    """Adds a line to the log in a directory. Raises OSError."""
+    os.makedirs(directory, 0o700, exist_ok=True)
+    path = f"{directory}/{NAME}"
+    fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        written = os.write(fd, line) == len(line)
+    finally:
+        os.close(fd)
+    if size > FULL:
+        _rotate(path)
+    return written
 
 
 def read(state_dir: str | None) -> Iterator[dict[str, Any]]:
     """The events that are whole, oldest first. Torn and damaged lines are left out."""
     for name in (f"{NAME}.1", NAME) if state_dir else ():
-        try:
-            fd = _open(f"{state_dir}/{name}", os.O_RDONLY)
-        except (OSError, ValueError):
-            continue
-        with os.fdopen(fd, "rb") as file:
-            try:
-                for line in file:
-                    event = _event(line)
-                    if event is not None:
-                        yield event
-            except OSError:
-                continue
+        yield from _events(f"{state_dir}/{name}")
 
 
 def find(state_dir: str | None, name: str) -> dict[str, Any] | None:
@@ -75,6 +113,21 @@ def find(state_dir: str | None, name: str) -> dict[str, Any] | None:
     if name in found:
         return found[name]
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _events(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        fd = _open(path, os.O_RDONLY)
+    except (OSError, ValueError):
+        return
+    with os.fdopen(fd, "rb") as file:
+        try:
+            for line in file:
+                event = _event(line)
+                if event is not None:
+                    yield event
+        except OSError:
+            return
 
 
 def _open(path: str, flags: int) -> int:

@@ -7,6 +7,7 @@ import stat
 
 from guard.effects import CREATE, DELETE, EDIT, LEAVE, LINK, MOVE, OVERWRITE, REVERT, TRUNCATE, At, Below, Effect
 from guard.paths import below, child, name, parent, physical, physical_parent
+from guard.world import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class View:
         self.world = world
         self._nodes: dict[str, Node] = {}
         self._inside: dict[str, set[str]] = {}  # directory -> entries that are or hold nodes; may name some that no longer do
+        self._above: dict[str, str] = {}  # directory -> the nearest node at or above it, "" for none
+        self._leads: dict[str, str] = {}  # directory -> where it leads when every link is resolved
+        self._steps: set[str] = set()  # the paths that those depend on
         for path, node in (nodes or {}).items():
             self._set(path, node)
         self.notes: dict[str, object] = dict(notes or {})
@@ -59,11 +63,15 @@ class View:
 
     def fork(self) -> View:
         """An independent view of the same state."""
-        return View(self.world, self._nodes, self.notes)
+        view = View(self.world, None, self.notes)
+        view.become(self)
+        return view
 
     def become(self, other: View) -> None:
         """Shows from now on what another view of the same world shows."""
         self._nodes = dict(other._nodes)
+        self._inside = {directory: set(entries) for directory, entries in other._inside.items()}
+        self._above, self._leads, self._steps = dict(other._above), dict(other._leads), set(other._steps)
 
     def shows(self, path: str) -> bool:
         """True when all that stands at a path is what really stands there: never touched, brought back, or copied back."""
@@ -96,17 +104,30 @@ class View:
             return Node(REAL, path, path)
         if path in self._nodes:
             return self._nodes[path]
-        above = path
-        while above != "/":
-            above = parent(above)
-            node = self._nodes.get(above)
-            if node is None:
-                continue
-            if node.kind != DIRECTORY or node.base is None:
-                return _GONE
-            rest = path[len(above) :].lstrip("/")
-            return Node(REAL, child(node.base, rest), child(node.was, rest) if node.was is not None else None)
-        return Node(REAL, path, path)
+        above = self._cover(parent(path)) if path != "/" else ""
+        if not above:
+            return Node(REAL, path, path)
+        node = self._nodes[above]
+        if node.kind != DIRECTORY or node.base is None:
+            return _GONE
+        rest = path[len(above) :].lstrip("/")
+        return Node(REAL, child(node.base, rest), child(node.was, rest) if node.was is not None else None)
+
+    def _cover(self, directory: str) -> str:
+        """The nearest node at or above a directory, "" for none; siblings ask the same again and again."""
+        passed = []
+        found = self._above.get(directory)
+        while found is None:
+            passed.append(directory)
+            if directory in self._nodes or directory == "/":
+                found = directory if directory in self._nodes else ""
+            else:
+                directory = parent(directory)
+                found = self._above.get(directory)
+        if passed:
+            self._above |= dict.fromkeys(passed, found)
+            self._steps.update(passed)
+        return found
 
     def kind(self, path: str) -> str | None:
         """FILE, DIRECTORY, SYMLINK or OTHER, None where there is nothing. Does not follow a last symbolic link."""
@@ -146,13 +167,14 @@ class View:
         if self.kind(path) != DIRECTORY:
             return None
         base = self.lookup(path).base
-        names = set((self.world.listdir(base) if base is not None else None) or ())
-        if base is not None and not names and self.world.listdir(base) is None:
-            return None
-        for entry in self._inside.get(path, ()):
+        listed = self.world.listdir(base) if base is not None else []
+        if listed is None or path not in self._inside:
+            return listed
+        names = set(listed)
+        for entry in self._inside[path]:
             if node := self._nodes.get(child(path, entry)):
                 (names.discard if node.kind == GONE else names.add)(entry)
-        return sorted(names, key=os.fsencode)
+        return in_order(names)
 
     def scan(self, path: str) -> list[tuple[str, str]] | None:
         """The names in a directory as listdir has them, each with its kind; cheaper than asking for the kinds one by one."""
@@ -182,11 +204,24 @@ class View:
 
     def at(self, path: str) -> str:
         """Where unlink and rename of an absolute path work."""
-        return physical_parent(self, path)
+        directory, _, last = path.rpartition("/")
+        if last in ("", ".", ".."):
+            return physical_parent(self, path)
+        return child(self._lead(directory), last)
+
+    def _lead(self, directory: str) -> str:
+        found = self._leads.get(directory)
+        if found is None:
+            found = self._leads[directory] = physical(_Steps(self, self._steps), directory)
+        return found
 
     def through(self, path: str) -> str:
         """Where opening an absolute path works."""
-        return physical(self, path)
+        directory, _, last = path.rpartition("/")
+        if last in ("", ".", ".."):
+            return physical(self, path)
+        place = child(self._lead(directory), last)
+        return place if self.readlink(place) is None else physical(self, path)
 
     def originals(self, path: str) -> list[str]:
         """The real paths that are lost when what stands at and below `path` is lost."""
@@ -227,11 +262,21 @@ class View:
         self._set(path, Node(DIRECTORY))
 
     def _clear(self, path: str) -> None:
+        self._forget(path)
         self._nodes.pop(path, None)
-        for at in list(self._under(path)):
+        for at in list(self._under(path)) if path in self._inside else ():
+            self._forget(at)
             del self._nodes[at]
 
+    def _forget(self, path: str) -> None:
+        """Drops what is remembered of directories, where it may depend on what stands at a path."""
+        if path in self._steps:
+            self._above.clear()
+            self._leads.clear()
+            self._steps.clear()
+
     def _set(self, path: str, node: Node) -> None:
+        self._forget(path)
         self._nodes[path] = node
         while path != "/":
             above, entry = parent(path), name(path)
@@ -295,3 +340,16 @@ class View:
         if kind == SYMLINK:
             return Node(SYMLINK, None, node.was, to=self.readlink(path) or "")
         return Node(kind, node.base, node.was)
+
+
+class _Steps:
+    """A view that notes which paths the resolving of one has looked at."""
+
+    def __init__(self, view: View, steps: set[str]) -> None:
+        self._view = view
+        self._steps = steps
+
+    def readlink(self, path: str) -> str | None:
+        """Where a symbolic link points, None for anything else."""
+        self._steps.add(path)
+        return self._view.readlink(path)

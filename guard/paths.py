@@ -32,6 +32,15 @@ def below(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory if directory == "/" else directory + "/")
 
 
+def lineage(path: str) -> list[str]:
+    """An absolute path and all directories above it."""
+    found = [path]
+    while path != "/":
+        path = parent(path)
+        found.append(path)
+    return found
+
+
 def child(directory: str, entry: str) -> str:
     """The path of an entry of a directory."""
     return directory + entry if directory == "/" else f"{directory}/{entry}"

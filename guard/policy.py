@@ -7,13 +7,16 @@ import stat
 from guard.matching import BUILT_IN, KEEP, LOCK, PRESENT, RANK, Rule, folded, literals
 from guard.paths import below, child, parent
 from guard.root import Except, Root, Source
+from guard.roots import CONFIG
+from guard.sieve import Sieve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from os import stat_result
     from typing import Protocol
 
+    from guard.sieve import Test
     from guard.world import World
 
     class Finder(Protocol):
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "KEEP", "LOCK", "PRESENT", "RANK", "Except", "Policy", "Root", "Rule", "Source"]
 
+SIFTED = 8  # entries of a directory, from which on the sieve pays
 DEFAULTS = {"certain": "deny", "unknown": "ask", "branches": "follow", "override": "terminal"}
 STRENGTH = {"ask": 0, "deny": 1, "follow": 0, "pin": 1, "terminal": 0, "sudo": 1}
 
@@ -49,6 +53,7 @@ class Policy:
         self._finder = finder
         self._looked: set[str] = set()
         self._folding: list[Root] = []
+        self._sieves: dict[int, Sieve] = {}
         self._aliases: dict[str, tuple[tuple[Root, str], ...]] = {}
         for root in roots:
             self._add(root)
@@ -62,6 +67,12 @@ class Policy:
     def broken(self) -> str | None:
         """What is wrong with a configuration file (file, line, error), so that something older is in force; else None."""
         return next((root.broken for root in self.roots if root.broken), None)
+
+    @property
+    def standing(self) -> str:
+        """What is in force in the place of a configuration that is broken."""
+        root = next((root for root in self.roots if root.broken), None)
+        return "the last good configuration" if root is not None and root.sources else "the built-in list"
 
     @property
     def excepts(self) -> tuple[Except, ...]:
@@ -98,6 +109,15 @@ class Policy:
                 if found is None:
                     return None
         return found
+
+    def sieve(self, directory: str) -> Test:
+        """The quick test whether something of this name, directly in a directory and none itself, may be protected."""
+        return self._test(directory, self._places(directory))
+
+    def own(self, path: str) -> bool:
+        """True for guard's own state, data and configuration outside of any project, which nobody but guard protects."""
+        found = [(rule.glob, root.origins(rel)) for root, rel in self._places(path) if rel and (rule := root.rule(rel))]
+        return bool(found) and all(origins == {"guard"} and glob != f"/{CONFIG}" for glob, origins in found)
 
     def reach(self, directory: str) -> bool:
         """Could anything at or below this directory be protected? Cheap; says yes where in doubt."""
@@ -154,9 +174,31 @@ class Policy:
             names = tree.listdir(path) if inside else ()
             if rule or inside:
                 yield path, rule.level if rule else "", found, names is not None
-            for entry in reversed(names or ()):
+            for entry in self._sifted(path, places, names or (), tree):
                 below_it = child(path, entry)
                 todo.append((below_it, self._places_below(places, below_it, entry)))
+
+    def _sifted(self, directory: str, places: list[tuple[Root, str]], names: Sequence[str], tree: World) -> Iterator[str]:
+        """Of the names in a directory, the last first, those of directories and of what may be protected itself."""
+        if len(names) < SIFTED:
+            yield from reversed(names)
+            return
+        test = self._test(directory, places)
+        files = {entry for entry, kind in tree.scan(directory) or () if kind != "directory"}
+        for entry in reversed(names):
+            if entry not in files or test(entry):
+                yield entry
+
+    def _test(self, directory: str, places: Iterable[tuple[Root, str]]) -> Test:
+        tests = []
+        for root, rel in places:
+            if id(root) not in self._sieves:
+                self._sieves[id(root)] = Sieve(root)
+            tests.append(self._sieves[id(root)].test(rel))
+        if None in tests:
+            return lambda entry: True
+        known = [test for test in tests if test is not None]
+        return lambda entry: any(test(entry) for test in known) or child(directory, entry) in self._aliases
 
     def _starts(self, top: str) -> set[str]:
         """The paths at or below `top` that all protected paths at or below it lie at or below."""

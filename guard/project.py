@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SYSTEM = "/etc/guard"  # the administrator's configuration
 RUNTIME = "/usr/local/lib/guard"  # what `guard install --system` puts down
 TEMPORARY = ("/tmp", "/var/tmp")  # what stands below is scratch
+SPOOL = "spool"  # the directory in the state that can be written in a sandbox, where the state itself cannot
 OWN = "guard"  # the name of the guard directory in a base directory
 
 _KINDS = {"STATE": ".local/state", "CONFIG": ".config", "DATA": ".local/share"}
@@ -27,14 +28,14 @@ HOLD = RuleList(LOCK, "guard", (Matcher(Rule(LOCK, "/" + roots.CONFIG), True, PA
 
 
 def state_dir(environ: Mapping[str, str]) -> str | None:
-    """Where guard keeps its state: the first directory that can be written; None where there is none."""
+    """Where guard keeps its state: the first directory that can be written, or has a spool that can; None where there is none."""
     candidates = _candidates("STATE", environ)
     runtime = f"/run/user/{os.getuid()}"
     if not os.path.isdir(environ.get("HOME", "")):
         candidates = [path for path in candidates if not path.startswith(environ.get("HOME") or "//")]
     if os.path.isdir(runtime):
         candidates.append(f"{runtime}/{OWN}")
-    return next((path for path in candidates if _writable(path)), None)
+    return next((path for path in candidates if _writable(path) or _spools(path)), None)
 
 
 def config_dir(environ: Mapping[str, str]) -> str | None:
@@ -204,6 +205,11 @@ def _writable(path: str) -> bool:
     while not os.path.lexists(path) and path != "/":
         path = parent(path)
     return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
+
+
+def _spools(path: str) -> bool:
+    """Is it a state directory as a command in a sandbox sees it?"""
+    return os.path.isdir(f"{path}/{SPOOL}") and os.access(f"{path}/{SPOOL}", os.W_OK | os.X_OK)
 
 
 def _source(path: str, tree: World) -> Source:

@@ -42,8 +42,11 @@ def _given(fields: tuple[str, ...], defaults: tuple[Any, ...]) -> dict[str, Any]
 
 def _constructor(name: str, fields: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
     count = len(fields)
+    needed = max((at + 1 for at, default in enumerate(defaults) if default is _REQUIRED), default=0)
 
     def new(cls: Any, *values: Any, **named: Any) -> Any:
+        if not named and needed <= len(values) < count:
+            return tuple.__new__(cls, values + defaults[len(values) :])
         if named or len(values) != count:
             if len(values) > count:
                 raise TypeError(f"{name}() takes {count} fields, {len(values)} given")
@@ -59,7 +62,12 @@ def _constructor(name: str, fields: tuple[str, ...], defaults: tuple[Any, ...]) 
 
 
 def _replace(self: Any, **changes: Any) -> Any:
-    return type(self)(**{**_asdict(self), **changes})
+    values = list(self)
+    for field, value in changes.items():
+        if field not in self._fields:
+            raise TypeError(f"{type(self).__name__}() has no field {field!r}")
+        values[self._fields.index(field)] = value
+    return tuple.__new__(type(self), values)
 
 
 def _asdict(self: Any) -> Mapping[str, Any]:

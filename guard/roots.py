@@ -149,11 +149,8 @@ def _directories(path: str, tree: World) -> Iterator[str]:
     here = tree.lstat(path)
     if here is None or not stat.S_ISDIR(here.st_mode) or here.st_size > LARGE:
         return
-    for entry in (tree.listdir(path) or [])[:SEARCHED]:
-        if entry in (".git", "node_modules"):
-            continue
-        found = tree.lstat(child(path, entry))
-        if found is not None and stat.S_ISDIR(found.st_mode):
+    for entry, kind in (tree.scan(path) or [])[:SEARCHED]:
+        if kind == "directory" and entry not in (".git", "node_modules"):
             yield entry
 
 

@@ -52,6 +52,17 @@ def quoted(path: str) -> str:
     return f"'{text}'" if " " in text or not text else text
 
 
+def wrapped(line: str, width: int, indent: str = "") -> str:
+    """The line broken at blanks so that it fits a width, what follows indented; as it is for 0."""
+    if not 0 < width < len(line):
+        return line
+    import textwrap
+
+    return textwrap.fill(
+        line, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
+
+
 def _escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+
 from guard import expressions as re
 from guard.effects import LEAVE, MOVE, At, Below, Hole, Matching
 from guard.paths import below, physical
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from guard.policy import Policy
     from guard.world import World
 
+MANY = 16  # paths, from which on the directories that they stand in are asked first
+
 _DOTS = re.compile(r"(?:\A|(?<=[/\0]))\.\.(?=[/\0]|\Z)")
 
 
@@ -25,6 +29,8 @@ class Survey:
         self._world = world
         self._found: dict[str, tuple[tuple[str, str], ...]] = {}
         self._moved: dict[tuple[str, str], None] = {}
+        self._asked = 0
+        self._tests: dict[str, Callable[[str], bool]] = {}
 
     def covered(self, target: Target) -> Iterator[tuple[str, str, str]]:
         """The protected files that a target covers: the path at the start, the level, the path by now."""
@@ -56,9 +62,28 @@ class Survey:
         found = self._found.get(top)
         if found is None:
             self._world.budget.spend()
+            if self.spares(top):
+                return ()
             found = tuple(sorted(self._policy.protected(top, self._world))) if self._policy.reach(top) else ()
             self._found[top] = found
         return found
+
+    def spares(self, path: str) -> bool:
+        """True when what stands at a path is surely no protected file; False where in doubt, as for every directory.
+
+        It takes some time to prepare for each directory, which only pays when many paths are looked up.
+        """
+        self._asked += 1
+        if self._asked < MANY:
+            return False
+        directory, _, entry = path.rpartition("/")
+        test = self._tests.get(directory)
+        if test is None:
+            test = self._tests[directory] = self._policy.sieve(directory or "/")
+        if test(entry):
+            return False
+        found = self._world.lstat(path)
+        return found is None or not stat.S_ISDIR(found.st_mode)
 
     def _cover(self, target: Target) -> Callable[[str], bool]:
         """The test whether a target covers a path that is at or below its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from guard.effects import CREATE, EDIT, LIFT, LINK, MOVE, OPEN_SHELL, OVERWRITE, TRUNCATE, At, Below, Effect, Hole, Matching
-from guard.paths import below
+from guard.paths import below, lineage
 from guard.policy import LOCK, PRESENT
 from guard.survey import Survey
 from guard.world import OutOfBudget
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import NamedTuple
 
-    from guard.effects import Analysis, Cause, Unknown
+    from guard.effects import Analysis, Cause, Target, Unknown
     from guard.harm import Harm
     from guard.policy import Policy, Rule
     from guard.world import World
@@ -62,6 +62,8 @@ CODES = {
     "syntax": "limit",
     "parser": "limit",
     "model-failed": "limit",
+    "stops-half-way": "limit",
+    "stops-unforeseen": "limit",
 }
 
 
@@ -94,7 +96,8 @@ class Verdict(NamedTuple):
     """The decision, the reasons (the weightiest first), at most VICTIM_LIMIT victims, and the true count of those that the
     decision is about.
 
-    `broken` names what is wrong with the configuration, where the last good one or the built-in list has judged.
+    `broken` names what is wrong with the configuration, where the last good one or the built-in list has judged. `partial` is
+    True where judging was cut short, so that all counts are the least that there is.
     """
 
     decision: str
@@ -102,6 +105,7 @@ class Verdict(NamedTuple):
     victims: tuple[Victim, ...] = ()
     total: int = 0
     broken: str | None = None
+    partial: bool = False
 
     @property
     def code(self) -> str:
@@ -120,7 +124,7 @@ def judge(analysis: Analysis, policy: Policy, world: World, command: str = "") -
         return court.excuse(command) or court.verdict()
     except OutOfBudget:
         court.add(Reason("out-of-time" if world.budget.left <= 0 else "too-many-steps", DENY), ())
-        return court.verdict()
+        return court.verdict()._replace(partial=True)
 
 
 def headless(verdict: Verdict) -> Verdict:
@@ -143,7 +147,8 @@ class _Court:
         self._survey = Survey(policy, world)
         self._harm: Harm | None = None
         self._seen: set[object] = set()
-        self._written: dict[str, None] = {}
+        self._written: set[str] = set()
+        self._altered: set[str] = set()  # what is written, and all directories above
         self._victims: dict[str, Victim] = {}
         self._reasons: dict[tuple[str, str, str], tuple[Reason, set[str]]] = {}
         self._excusable = True
@@ -151,10 +156,8 @@ class _Court:
     def hear(self, effect: Effect) -> None:
         """Judges one effect. The same effect, met again in a loop, is judged once."""
         self._world.budget.spend()
-        key = (type(effect.target), effect._replace(cause=None))
-        if effect.action == OPEN_SHELL or key in self._seen:
+        if effect.action == OPEN_SHELL or self._met(effect):
             return
-        self._seen.add(key)
         if effect.action == LIFT:
             self._excusable = False
             self.add(Reason("lift-guard", DENY, "", effect.cause), ())
@@ -164,12 +167,21 @@ class _Court:
             self._losses(effect)
         self._remember(effect)
 
+    def _met(self, effect: Effect) -> bool:
+        """True for an effect that has been judged before, as those of a loop are."""
+        key = (type(effect.target), effect._replace(cause=None))
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return False
+
     def wonder(self, unknown: Unknown) -> None:
         """Judges a part of the command that could not be analysed by the protected files within its reach."""
         self._world.budget.spend()
         limit = not unknown.code.startswith("unknown-")
         reach = unknown.reach
-        paths = [path for path, _, _ in self._survey.covered(At("/") if reach is None else reach)]
+        found = self._survey.covered(At("/") if reach is None else reach)
+        paths = [path for path, _, _ in found if limit or not self._beside(path, reach)]
         if paths or (limit and reach is None):
             self._excusable = False
             decision = DENY if limit else self._asking(paths[0])
@@ -200,10 +212,20 @@ class _Court:
         reasons = [reason._replace(total=len(paths)) for reason, paths in self._reasons.values()]
         reasons.sort(key=lambda reason: -STRENGTH[reason.decision])
         victims = sorted(self._victims.values(), key=lambda victim: (-STRENGTH[victim.decision], victim.path))
-        named = tuple(v._replace(rule=self._rule(v.path, v.level)) for v in victims[:VICTIM_LIMIT])
+        named = tuple(v._replace(rule=self._rule(v.path, v.level)) for v in self._worth_naming(victims)[:VICTIM_LIMIT])
         decision = reasons[0].decision if reasons else ALLOW
         total = sum(victim.decision == decision for victim in victims)
         return Verdict(decision, tuple(reasons), named, total, self._policy.broken)
+
+    def _worth_naming(self, victims: list[Victim]) -> list[Victim]:
+        """The victims, with all of guard's own files of one decision as one, behind the others."""
+        if not any(victim.level == LOCK for victim in victims):
+            return victims
+        own = [victim for victim in victims if victim.level == LOCK and self._policy.own(victim.path)]
+        first = {victim.decision: victim for victim in own[::-1]}
+        paths = {victim.path for victim in own}
+        others = [victim for victim in victims if victim.path not in paths]
+        return sorted([*others, *first.values()], key=lambda victim: -STRENGTH[victim.decision])
 
     def _losses(self, effect: Effect) -> None:
         content = self._arriving(effect)
@@ -213,7 +235,7 @@ class _Court:
             if level == PRESENT and any(below(path, above) for above in gone):
                 continue
             code = self._code(effect, path, level, now, content)
-            if code is not None:
+            if code is not None and (_sure(effect) or not self._beside(path, effect.target)):
                 gone.add(path) if level == PRESENT else None
                 self._lose(effect, path, level, code)
 
@@ -226,7 +248,7 @@ class _Court:
 
     def _lose(self, effect: Effect, path: str, level: str, code: str) -> None:
         decision, doubt, what = DENY, code, ""
-        if not (effect.certain and isinstance(effect.target, At | Below)):
+        if not _sure(effect):
             hole = _hole(effect)
             decision, doubt, what = self._asking(path), hole.code, hole.what
         victim = self._victims.get(path)
@@ -240,6 +262,8 @@ class _Court:
         if effect.action in (CREATE, OVERWRITE, EDIT, TRUNCATE, LINK):
             paths.append(effect.target.path)
         for path in paths:
+            if self._survey.spares(path):
+                continue
             if LOCK not in (self._policy.level(path), self._policy.level(path, True)):
                 continue
             exact = isinstance(effect.target, At) or effect.action == MOVE
@@ -251,6 +275,13 @@ class _Court:
             self._victims.setdefault(path, Victim(path, LOCK, CREATE, "create-locked", decision, effect.cause))
             self.add(Reason(hole.code, decision, hole.what, effect.cause), (path,))
 
+    def _beside(self, path: str, target: Target | None) -> bool:
+        """True for guard's own files, unless they are meant: that a command could hit anything says nothing of them.
+
+        There is always one more of them once guard runs, and they hold nothing that work depends on.
+        """
+        return self._policy.own(path) and (target is None or not self._policy.own(target.path))
+
     def _asking(self, path: str) -> str:
         return DENY if self._policy.setting(path, "unknown") == DENY else ASK
 
@@ -258,19 +289,25 @@ class _Court:
         """The content that an effect brings. A source counts as it is on disk, unless the command itself has changed it."""
         if effect.content is not None or effect.source is None:
             return effect.content
-        if any(below(effect.source, path) or below(path, effect.source) for path in self._written):
+        if effect.source in self._altered or any(path in self._written for path in lineage(effect.source)):
             return None
         return None if self._world.readlink(effect.source) is not None else self._world.read(effect.source)
 
     def _remember(self, effect: Effect) -> None:
         """Notes where protected files have been moved to, and what no longer is what it was on disk."""
         self._survey.follow(effect)
-        self._written[effect.target.path] = None
-        if effect.action == MOVE and effect.to is not None:
-            self._written[effect.to] = None
+        for path in (effect.target.path, effect.to if effect.action == MOVE else None):
+            if path is not None and path not in self._written:
+                self._written.add(path)
+                self._altered.update(lineage(path))
 
     def _rule(self, path: str, level: str) -> Rule | None:
         return self._policy.rule(path, level == PRESENT) or self._policy.rule(path, level != PRESENT)
+
+
+def _sure(effect: Effect) -> bool:
+    """True for what surely happens to all that the target covers."""
+    return effect.certain and isinstance(effect.target, At | Below)
 
 
 def _hole(effect: Effect) -> Hole:

@@ -3,37 +3,80 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import click
 
-from guard import child, project, search_path, shims
-from guard.commands.place import register
-from guard.errors import FAULT, GuardError
+from guard import child, log, project, roots, sandbox, search_path, shims
+from guard.change import DIRECTORY
+from guard.commands import aftermath
+from guard.commands.place import PATIENCE, register
+from guard.errors import FAULT, STATE, GuardError
+from guard.paths import lineage
+from guard.sandbox import Sandboxed
+from guard.shell.text import command_line
+from guard.vault.snapshot import world
+from guard.vault.verify import Change
+from guard.vault.watch import Watch, begin, over, release
+from guard.world import Budget, World
 
 FAILED = 125  # guard itself failed: the command did not run
 MARK = "GUARD_EXEC"  # whoever runs in there is no person at a terminal
+MARKS = (MARK, "GUARD_LOOP")  # where one of these is set, a guard further out looks after the files
+LINE_LIMIT = 4096  # characters of the command that are kept
 
 
-def run(argv: Sequence[str]) -> int:
-    """Runs the command and gives its exit status, or ends by the signal that ended it."""
+@dataclass(frozen=True)
+class Guarded:
+    """What a guarded command runs with: its environment, the roots around it, where the state is and where it starts."""
+
+    environ: dict[str, str]
+    roots: list[str]
+    state: str
+    cwd: str
+
+
+def run(argv: Sequence[str], sandboxed: str = sandbox.NONE) -> int:
+    """Runs the command and gives its exit status, or ends by the signal that ended it.
+
+    The outermost guard looks after the protected files around the current directory: what is lost when the command is over
+    comes back.
+    """
     child.reserve_streams()
+    outermost = not any(name in os.environ for name in MARKS)
     try:
-        environ = prepare(_environment())
+        guarded = _prepared(_environment(), outermost)
+        watches = _watches(guarded) if outermost else []
+        made = _sandboxed(argv, guarded, sandboxed)
     except GuardError:
         raise
     except Exception as error:
         click.echo(f"guard: failed ({error!r}). This is guard's own fault. Nothing was run.", err=True)
         return FAILED
+    mask = child.hold_signals()  # whoever is impatient must not keep what was lost from coming back
     try:
-        return child.end_like(child.run(argv, environ))
+        status = child.run(made.argv, guarded.environ, mask, _recipient(made))
+        if watches:
+            status = _after(watches, status, argv, guarded)
+        if outermost and made.active:
+            log.collect(guarded.state)
     except child.CannotRun as error:
         click.echo(f"guard: {error}", err=True)
         return error.status
+    finally:
+        child.let_signals(mask)
+    return child.end_like(status)
 
 
 def prepare(environ: dict[str, str]) -> dict[str, str]:
     """Registers the project of the current directory and sets up the shims; gives the environment of a guarded command."""
+    return _prepared(environ, MARK not in environ).environ
+
+
+def _prepared(environ: dict[str, str], outermost: bool) -> Guarded:
     state = project.state_dir(environ)
     if state is None:
         raise GuardError(
@@ -42,13 +85,95 @@ def prepare(environ: dict[str, str]) -> dict[str, str]:
             code=FAULT,
         )
     try:
-        found = register(state, environ)
+        found = _around(register(state, environ), state)
     except OSError as error:
-        raise GuardError(f"its state cannot be written ({error.strerror})", state, code=FAULT) from error
-    if not found and MARK not in environ:
+        if outermost or not os.path.isdir(f"{state}/{project.SPOOL}"):
+            raise GuardError(f"its state cannot be written ({error.strerror})", state, code=FAULT) from error
+        found = []  # in a sandbox the state stands still, and a guard further out has recorded what is to be protected
+    if not found and outermost:
         click.echo("guard: nothing is protected here: no guard.toml, [tool.guard] or .git here or above", err=True)
     directory = shims.ensure("wide", environ)
-    return {**search_path.guarded(environ, directory), MARK: "1"}
+    return Guarded({**search_path.guarded(environ, directory), MARK: "1"}, found, state, _here())
+
+
+def _around(found: list[str], state: str) -> list[str]:
+    """The roots found around, and those recorded before that lie around, nearest first: one may have lost its .git."""
+    above = set(lineage(os.path.realpath(here))) if (here := _here()) else set()
+    known = [root for root in roots.registered(state, world()) if root in above and root not in found]
+    return sorted([*found, *known], key=len, reverse=True)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _watches(guarded: Guarded) -> list[Watch]:
+    """The snapshots of the roots around; that there is no place to keep them is guard's fault, not the command's."""
+    if not guarded.roots:
+        return []
+    tree = world()
+    policy = project.load(guarded.cwd, tree.environ, tree)
+    if policy.broken:
+        click.echo(f"guard: {policy.broken}; {policy.standing} is in force", err=True)
+    try:
+        found = begin(guarded.roots, policy, guarded.state, "exec")
+    except GuardError as error:
+        code = FAULT if error.code == STATE else error.code
+        raise GuardError(error.what, error.where, error.todo, code) from error
+    for each in found:
+        if each.taken.unreadable:
+            names = aftermath.names(each.taken.unreadable, guarded.cwd)
+            click.echo(f"guard: there is no copy of protected files that cannot be read: {names}", err=True)
+    return found
+
+
+def _sandboxed(argv: Sequence[str], guarded: Guarded, mode: str) -> Sandboxed:
+    if mode == sandbox.NONE:
+        return Sandboxed(tuple(argv))
+    tree = World(guarded.environ, Budget(PATIENCE, 50_000_000))
+    made = sandbox.prepare(mode, argv, project.registered(guarded.environ, tree, guarded.roots), guarded.roots, tree)
+    for note in made.notes:
+        click.echo(f"guard: {note}", err=True)
+    return made
+
+
+def _recipient(made: Sandboxed) -> Callable[[int], int | None] | None:
+    return (lambda process: sandbox.recipient(process, made.own_processes)) if made.graceful else None
+
+
+def _after(watches: Sequence[Watch], status: int, argv: Sequence[str], guarded: Guarded) -> int:
+    """Brings back what was lost, says so, records it; gives the exit status."""
+    command = command_line(tuple(argv), LINE_LIMIT)
+    today = time.strftime("%Y-%m-%d")
+    found = []
+    for each in watches:
+        try:
+            found.append(over(each, _excuse(each, _spellings(argv, command), today)))
+        except Exception as error:
+            status = aftermath.unchecked(error, status, each.root)
+    name = aftermath.record(found, command, guarded.cwd, os.environ, guarded.state)
+    with suppress(OSError):  # nobody has to listen
+        aftermath.tell(found, command, guarded.cwd, name)
+    release(watches)
+    return aftermath.status(status, found)
+
+
+def _spellings(argv: Sequence[str], command: str) -> set[str]:
+    """How an [[except]] rule may spell the command: as it is, and what a shell is given with -c."""
+    return {command, argv[2]} if len(argv) == 3 and argv[1] == "-c" else {command}
+
+
+def _excuse(watch: Watch, commands: Iterable[str], today: str) -> Callable[[Change], bool]:
+    """Does an [[except]] rule allow this command what happened?"""
+
+    def excused(change: Change) -> bool:
+        directory = change.old.kind == DIRECTORY
+        return any(watch.policy.excuse(command, change.path, today, directory) is not None for command in commands)
+
+    return excused if watch.policy.excepts else lambda change: False
 
 
 def _environment() -> dict[str, str]:

@@ -63,7 +63,7 @@ def _path(path: str, here: str, as_json: bool, policy: Policy, tree: World) -> i
     real = physical_parent(tree, path)
     directory = os.path.isdir(real) and not os.path.islink(real)
     rule = _rule(policy, real)
-    broken = f"{policy.broken}; {policy.standing} is in force" if policy.broken else None
+    broken = f"{policy.broken} ({policy.standing} is in force)" if policy.broken else None
     inside = [row for row in protected(policy, real, tree) if row[0] != real] if directory else []
     if as_json:
         answer = {"level": rule.level, "glob": rule.glob, "source": rule.source, "line": rule.line} if rule else {"level": None}

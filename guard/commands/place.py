@@ -38,7 +38,7 @@ def sound(cwd: str, tree: World) -> Policy:
     """The policy in force for a directory; GuardError where its configuration is broken."""
     found = policy(cwd, tree)
     if found.broken:
-        raise GuardError(f"{found.broken}; {found.standing} is in force")
+        raise GuardError(f"{found.broken} ({found.standing} is in force)")
     return found
 
 

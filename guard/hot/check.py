@@ -31,33 +31,72 @@ def main(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str], given: dict[str, str]) -> tuple[str, str]:
-    """Fills in the options; gives what is wrong with the arguments ("" for nothing) and the command."""
-    rest = arguments[::-1]
-    while rest and rest[-1].startswith("-") and rest[-1] != "-":
-        word = rest.pop()
-        if word == "--":
-            break
-        name, equals, value = word.partition("=")
-        if name not in OPTIONS:
-            return f"check has no option {name}; a command that begins with - stands behind --", ""
-        if OPTIONS[name] and not equals and not rest:
-            return f"{name} needs a value", ""
-        if equals and not OPTIONS[name]:
-            return f"{name} takes no value", ""
-        given[name] = value if equals or not OPTIONS[name] else rest.pop()
-    if not rest:
+    """Fills in the options; gives what is wrong with the arguments ("" for nothing) and the command.
+
+    Options may stand behind the command, too, where no "--" says that what follows is none of them.
+    """
+    at, problem = _options(arguments, 0, given)
+    ended = arguments[at : at + 1] == ["--"]
+    if problem:
+        return problem, ""
+    if at + ended >= len(arguments):
         return "no command to check", ""
-    if len(rest) > 1:
-        whole = " ".join(rest[::-1]).replace("'", "'\\''")
-        return f"the command has to be one argument: guard check -- '{whole}'", ""
-    return "", rest[0]
+    command, *rest = arguments[at + ended :]
+    end = next(n for n in range(len(rest) + 1) if _trailing(rest[n:]))
+    if ended and rest and not end:
+        return f'options stand in front of "--": {_hint(arguments[:at], command, [], rest)}', ""
+    if end:
+        end = len(rest) if ended else end
+        return f"the command has to be one argument: {_hint(arguments[:at], command, rest[:end], rest[end:])}", ""
+    return _options(rest, 0, given)[1], command
+
+
+def _options(words: list[str], at: int, given: dict[str, str]) -> tuple[int, str]:
+    """Fills in the options from a place on; gives where they end, and what is wrong with one ("" for nothing)."""
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+        name, equals, value = words[at].partition("=")
+        at += 1
+        if name not in OPTIONS:
+            return at, f"check has no option {name}; a command that begins with - stands behind --"
+        if equals and not OPTIONS[name]:
+            return at, f"{name} takes no value"
+        if OPTIONS[name] and not equals:
+            if at == len(words):
+                return at, f"{name} needs a value"
+            value = words[at]
+            at += 1
+        given[name] = value
+    return at, ""
+
+
+def _trailing(words: list[str]) -> bool:
+    """Are the words options of guard's own, rightly given or not, and nothing else?"""
+    at, problem = _options(words, 0, {})
+    return at == len(words) and (not problem or words[-1].partition("=")[0] in OPTIONS)
+
+
+def _hint(before: list[str], command: str, more: list[str], behind: list[str]) -> str:
+    """The call that the caller must have meant: the words as one command, the options in front of it."""
+    from guard.quoting import posix
+
+    options, words = ([word if _plain(word) else posix(word) for word in some] for some in (before + behind, more))
+    return " ".join(["guard check", *options, "--", posix(" ".join([command, *words]))])
+
+
+def _plain(word: str) -> bool:
+    return bool(word) and all(character.isalnum() or character in "./-_=:,@%+" for character in word)
 
 
 def _standard_input() -> str:
     """The text on standard input, or as much of it as is too long to be judged anyhow."""
     data = b""
-    while len(data) <= INPUT_LIMIT and (chunk := os.read(0, 65536)):
-        data += chunk
+    try:
+        while len(data) <= INPUT_LIMIT and (chunk := os.read(0, 65536)):
+            data += chunk
+    except OSError as error:
+        from guard.errors import GuardError
+
+        raise GuardError(f"standard input cannot be read ({error.strerror})", todo="give the command as an argument") from error
     return os.fsdecode(data)
 
 
@@ -68,6 +107,9 @@ def _judge(command: str, given: dict[str, str]) -> int:
     if directory is not None and not os.path.isdir(directory):
         return answer.complaint(f"--cwd {directory}: no such directory")
     as_json = "--json" in given
+    if not command.strip():
+        fields = answer.unrecorded(command, directory or _here(), "allow", "allowed", "it is empty") if as_json else None
+        return answer.verdict("allow", "guard: the command is empty, so it does nothing\n", fields)
     if quick.harmless(command):
         fields = answer.unrecorded(command, directory or _here(), "allow", "allowed", "it only reads") if as_json else None
         return answer.verdict("allow", "", fields)

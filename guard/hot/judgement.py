@@ -27,7 +27,7 @@ SECOND_THOUGHTS = 0.15  # seconds for finding a suggestion
 def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = True, record: bool = True) -> Decision:
     """The decision on a command that would run in `cwd` (absolute), written to the log unless `record` is False.
 
-    Where nobody is attending, "ask" becomes "deny".
+    It has an id where it stands in the log. Where nobody is attending, "ask" becomes "deny".
     """
     real = os.path.realpath(cwd)
     world = World(environ if cwd == real else {**environ, "PWD": cwd}, Budget())
@@ -35,9 +35,14 @@ def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = 
     decision = limited(
         request, lambda: concluded(request, analyse(command, real, world), [project.load(real, environ, world)], world, attended)
     )
-    if record:
-        log.append(log.encode(decision), project.state_dir(environ))
-    return decision
+    return kept(decision, project.state_dir(environ) if record else None)
+
+
+def kept(decision: Decision, state_dir: str | None) -> Decision:
+    """The decision, written to the log; without its id where it could not be, so that nothing names what cannot be found."""
+    if log.append(log.encode(decision), state_dir):
+        return decision
+    return decision._replace(request=decision.request._replace(id=""))
 
 
 def limited(request: Request, think: Callable[[], Decision]) -> Decision:
@@ -55,6 +60,8 @@ def concluded(request: Request, analysis: Analysis, policies: Sequence[Policy], 
     verdicts = [judge(analysis, policy, world, request.command) for policy in policies]
     verdict = max(verdicts, key=lambda verdict: STRENGTH[verdict.decision])
     policy = policies[verdicts.index(verdict)]
+    if verdict.broken:
+        verdict = verdict._replace(broken=f"{verdict.broken} ({policy.standing} is in force)")
     if not attended:
         verdict = headless(verdict)
     instead = None if verdict.decision == ALLOW else _suggestion(verdict, request, policy, world)
@@ -69,7 +76,7 @@ def text(decision: Decision, environ: Mapping[str, str], terminal: bool = False)
 
     audience = actor.audience(environ, terminal)
     colour = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return message.render(decision.verdict, decision.request, audience, colour, decision.suggestion)
+    return message.render(decision.verdict, decision.request, audience, colour, decision.suggestion, _width() if terminal else 0)
 
 
 def fields(decision: Decision) -> dict[str, Any]:
@@ -77,6 +84,14 @@ def fields(decision: Decision) -> dict[str, Any]:
     from guard import message
 
     return message.to_json(decision.verdict, decision.request, decision.suggestion)
+
+
+def _width() -> int:
+    """The width of the terminal that the message goes to; 0 where that does not tell."""
+    try:
+        return os.get_terminal_size(2).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _suggestion(verdict: Verdict, request: Request, policy: Policy, world: World) -> str | None:

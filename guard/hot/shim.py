@@ -14,7 +14,7 @@ from guard.hot import answer, limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from guard.decision import Decision
     from guard.policy import Policy
@@ -64,9 +64,9 @@ def decide(
 
     What is protected is what the `places` say (shim_data); where that has changed, the shims' data is renewed.
     """
-    from guard import actor, log, project, shim_data
+    from guard import actor, project, shim_data
     from guard.decision import Request, new_id
-    from guard.hot.judgement import concluded, limited
+    from guard.hot.judgement import concluded, kept, limited
     from guard.shell.analyse import analyse_call
     from guard.shell.text import command_line
     from guard.world import Budget, World
@@ -79,15 +79,46 @@ def decide(
 
     def think() -> Decision:
         policies.extend(project.registered(place, world, whole=data.linked or data.stale) for place in places)
-        return concluded(request, analyse_call(argv, cwd, world), policies, world, attended=False)
+        return unless_stopped(concluded(request, analyse_call(argv, cwd, world), policies, world, attended=False), argv, policies)
 
     decision = limited(request, think)
     here = [place for place in places if all(environ.get(name) == value for name, value in place.items())]
-    log.append(log.encode(decision), project.state_dir((here or places)[-1]))
+    decision = kept(decision, project.state_dir((here or places)[-1]))
     found = [root.path for policy in policies for root in policy.roots if root.path not in data.roots]
     if found or data.stale:
         shim_data.renew(directory, found)
     return decision
+
+
+def unless_stopped(decision: Decision, argv: tuple[str, ...], policies: Sequence[Policy]) -> Decision:
+    """The decision, or a refusal where git would stop half-way, because a sandbox holds what it would replace or take away."""
+    from guard.verdict import ALLOW, DENY, Reason, Verdict
+
+    if argv[0].rpartition("/")[2] != "git" or decision.verdict.decision != ALLOW:
+        return decision
+    from guard import mounts
+
+    points = {path: writable for path, writable in mounts.points().items() if any(map(_protects(path), policies))}
+    if not points:
+        return decision
+    stopped = mounts.stopped(decision.analysis.effects, points)
+    if stopped:
+        reason = Reason("stops-half-way", DENY, stopped[0], total=len(stopped))
+    elif "pull" in argv and any(map(_lies_in(decision.request.cwd), points)):
+        reason = Reason("stops-unforeseen", DENY, "git pull")
+    else:
+        return decision
+    return decision._replace(verdict=Verdict(DENY, (reason,)))
+
+
+def _protects(path: str) -> Callable[[Policy], bool]:
+    return lambda policy: policy.level(path) is not None or policy.reach(path)
+
+
+def _lies_in(cwd: str) -> Callable[[str], bool]:
+    from guard.paths import below
+
+    return lambda path: path != "/" and below(cwd, path)
 
 
 def _environment() -> dict[str, str]:

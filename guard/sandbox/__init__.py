@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from guard import mounts, project
 from guard.errors import MISSING, GuardError
 from guard.policy import Policy
+from guard.project import SPOOL
 from guard.sandbox import bubblewrap
 from guard.sandbox.bubblewrap import Bubblewrap, Unavailable, recipient
 from guard.sandbox.holds import LIMIT, Bind, Plan, plan
@@ -35,7 +36,6 @@ __all__ = [
 
 AUTO, ALWAYS, NONE = MODES = ("auto", "bwrap", "none")
 OPTION = "--sandbox"
-SPOOL = "spool"  # the directory in guard's state that a command inside can write: what guard says in there, unchecked
 UID = "GUARD_SANDBOX_UID"  # root only: the user id that the command sees, which sandboxes inside need
 _HOLDING = "the other layers hold"
 

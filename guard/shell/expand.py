@@ -167,9 +167,9 @@ class Expander:
         ignored = self.state.get("GLOBIGNORE")
         if isinstance(ignored, str) and ignored:
             tests = [globs.compiled(each, slash=False) for each in ignored.split(":") if each]
-            found = [path for path in found if not any(test.match(path) for test in tests)]
+            found = [path for path in found if not (isinstance(path, str) and any(test.match(path) for test in tests))]
         if found:
-            return list(found)
+            return found
         if "failglob" in self.state.options:
             raise Failed(fatal=False)
         return [] if "nullglob" in self.state.options else [whole]

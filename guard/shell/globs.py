@@ -6,12 +6,15 @@ A pattern is text in which a backslash makes the next character literal; quoted 
 from __future__ import annotations
 
 from guard import expressions as re
+from guard.effects import join, unknown
 from guard.paths import child, physical
+from guard.world import LISTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from guard.effects import Text
     from guard.overlay import View
 
 SPECIAL = frozenset("*?[]\\!+@()|")
@@ -30,7 +33,7 @@ CLASSES = {
     "word": r"\w",
     "xdigit": "0-9A-Fa-f",
 }
-FOUND_LIMIT = 20_000  # paths of one expansion
+NAMED_LIMIT = 4000  # paths of one expansion that are named; what else a directory holds is one that is known in part
 
 
 def escape(text: str) -> str:
@@ -171,59 +174,104 @@ def matches(pattern: str, text: str) -> bool:
     return compiled(pattern).match(text) is not None
 
 
-def expand(pattern: str, cwd: str, view: View, shopt: Iterable[str] = ()) -> list[str]:
-    """The existing paths that a pattern names, as the shell would write them, sorted. Empty when none does."""
+def expand(pattern: str, cwd: str, view: View, shopt: Iterable[str] = ()) -> list[Text]:
+    """The existing paths that a pattern names, as the shell would write them, sorted. Empty when none does.
+
+    Of very many, some are named, and behind them stand all others, in as few words with holes as there are directories.
+    """
     options = frozenset(shopt)
     absolute = pattern.startswith("/")
     parts = [part for part in pattern.split("/") if part]
     wants_directory = pattern.endswith("/")
-    found = _descend("/" if absolute else "", "/" if absolute else cwd, parts, view, options)
+    search = _Expansion(view, options)
+    search.descend("/" if absolute else "", "/" if absolute else cwd, parts)
+    found = search.found
     if wants_directory:
         found = [path + "/" for path in found if view.is_dir(_absolute(path, cwd))]
-    return sorted(set(found))
+    return [*sorted(set(found)), *search.others]
 
 
 def _absolute(path: str, cwd: str) -> str:
     return path if path.startswith("/") else child(cwd, path)
 
 
-def _descend(shown: str, directory: str, parts: list[str], view: View, options: frozenset[str]) -> list[str]:
-    """Paths below `directory` (physical or not) that the parts name, each written behind `shown`."""
-    if not parts:
-        return [shown] if shown else []
-    part, rest = parts[0], parts[1:]
-    if not is_glob(part):
+class _Expansion:
+    """One expansion: the paths found so far, and the words that stand for those that are not named."""
+
+    def __init__(self, view: View, options: frozenset[str]) -> None:
+        self.view = view
+        self.options = options
+        self.found: list[str] = []
+        self.others: list[Text] = []
+
+    def descend(self, shown: str, directory: str, parts: list[str]) -> None:
+        """Finds what the parts name below `directory` (physical or not), each path written behind `shown`."""
+        if not parts:
+            self.found += [shown] if shown else []
+            return
+        part, rest = parts[0], parts[1:]
+        if is_glob(part):
+            self.look(shown, physical(self.view, directory), part, rest)
+            return
         plain = unescape(part)
         below = child(directory, plain)
-        if plain not in (".", "..") and not _there(below, view):
-            return []
-        return _descend(shown + plain + ("/" if rest else ""), below, rest, view, options)
-    real = physical(view, directory)
-    names = view.listdir(real) or []
-    found: list[str] = []
-    if part == "**" and "globstar" in options:
-        found += _descend(shown, directory, rest, view, options) if rest else []
+        if plain in (".", "..") or _there(below, self.view):
+            self.descend(shown + plain + ("/" if rest else ""), below, rest)
+
+    def look(self, shown: str, directory: str, part: str, rest: list[str]) -> None:
+        """Finds what a part with wildcards and the rest name in a physical directory."""
+        everywhere = part == "**" and "globstar" in self.options
+        if everywhere and rest:
+            self.descend(shown, directory, rest)
+        names = self.named(directory, part)
+        self.view.budget.spend(len(names) // LISTED)
+        if everywhere or rest:
+            self.go_on(shown, directory, names, [part, *rest] if everywhere else rest, everywhere)
+            return
+        room = max(0, NAMED_LIMIT - len(self.found))
+        self.found += [shown + name for name in names[:room]]
+        if len(names) > room:
+            self.others.append(self.loose(shown, [part]))
+
+    def go_on(self, shown: str, directory: str, names: list[str], parts: list[str], everywhere: bool) -> None:
+        """Finds what further parts name in the directories among these names."""
         for name in names:
-            if name.startswith(".") and "dotglob" not in options:
-                continue
-            below = child(real, name)
-            if not rest:
-                found.append(shown + name)
-            if view.kind(below) == "directory":
-                found += _descend(f"{shown}{name}/", below, parts, view, options)
-        return found
-    test = compiled(part, ignore_case="nocaseglob" in options)
-    hidden = "dotglob" in options or unescape(part).startswith(".")
-    for name in names:
-        if (name.startswith(".") and not hidden) or test.match(name) is None:
-            continue
-        if rest and not view.is_dir(child(real, name)):
-            continue
-        found += _descend(shown + name + ("/" if rest else ""), child(real, name), rest, view, options)
-        view.budget.spend()
-        if len(found) > FOUND_LIMIT:
-            view.budget.spend(1 << 60)
-    return found
+            below = child(directory, name)
+            if len(self.found) >= NAMED_LIMIT:
+                self.others.append(self.loose(shown, parts if everywhere else ["*", *parts]))
+                return
+            if everywhere and len(parts) == 1:
+                self.found.append(shown + name)
+            if self.view.kind(below) == "directory" if everywhere else self.view.is_dir(below):
+                self.descend(f"{shown}{name}/", below, parts)
+
+    def named(self, directory: str, part: str) -> list[str]:
+        """The names in a physical directory that a part with wildcards matches."""
+        names = self.view.listdir(directory) or []
+        if "dotglob" not in self.options and not unescape(part).startswith("."):
+            names = [name for name in names if not name.startswith(".")]
+        if part.strip("*") == "":
+            return names
+        match = compiled(part, ignore_case="nocaseglob" in self.options).match
+        return [name for name in names if match(name)]
+
+    def loose(self, shown: str, parts: list[str]) -> Text:
+        """One word for all that the parts may name behind `shown`: its wildcards are holes."""
+        pieces: list[Text] = [shown]
+        for at, part in enumerate(parts):
+            everywhere = part == "**" and "globstar" in self.options
+            pieces += [unescape(part)] if not is_glob(part) else self.holes(part)
+            pieces += ["/"] if at + 1 < len(parts) and not everywhere else []
+        return join(*pieces)
+
+    def holes(self, part: str) -> list[Text]:
+        """A part with wildcards as its plain beginning, a hole, and its plain end."""
+        hole = unknown("unknown-argument", part)
+        if "nocaseglob" in self.options:
+            return [hole]
+        beginning = re.match(r"[^*?\[\]\\!+@()|]*", part)
+        end = re.search(r"[^*?\[\]\\!+@()|]*\Z", part)
+        return [beginning[0] if beginning else "", hole, end[0] if end else ""]
 
 
 def _there(path: str, view: View) -> bool:

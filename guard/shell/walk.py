@@ -61,7 +61,7 @@ ROUNDS = 120  # iterations of a loop that are told apart; the rest is one iterat
 DEPTH = 40  # shells, functions and substitutions within each other
 SCRIPTS = 5  # script files that run each other
 STEPS = 400  # lines of the trace
-EFFECTS = 20_000
+EFFECTS = 60_000
 SCRIPT_SHARE = 0.4  # of the time that is left, for one script file
 
 
@@ -105,11 +105,14 @@ class Walker:
         target = effect.target
         if effect.content is None and effect.source is not None and effect.action in (OVERWRITE, EDIT):
             effect = effect._replace(content=view.read(effect.source))
-        effect = effect._replace(cause=effect.cause or cause)
+        if effect.cause is None:
+            effect = effect._replace(cause=cause)
         if isinstance(target, At) and effect.action != CREATE:
             was = view.lookup(target.path).was
             for path in view.originals(target.path):
-                self._keep(effect._replace(target=At(path), content=effect.content if path == was else None))
+                same = path == was
+                kept = effect if same and path == target.path else effect._replace(target=At(path))
+                self._keep(kept if same or kept.content is None else kept._replace(content=None))
         elif isinstance(target, Below):
             was = view.lookup(target.path).was
             for path in view.originals(target.path):
@@ -762,16 +765,17 @@ def _only_input(parsed: Parsed) -> Word | None:
 
 def _any_of(items: list[Text], name: str) -> Text:
     """One text for many: what they have in common at the start and at the end, and a hole between."""
-    known = [item for item in items if isinstance(item, str)]
-    hole = unknown("unknown-variable", f"${name}")
-    if len(known) != len(items):
-        return hole
-    first, last = min(known), max(known)
-    start = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    backward = [item[start:][::-1] for item in known]
-    first, last = min(backward), max(backward)
-    end = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return join(known[0][:start], hole, first[:end][::-1])
+    starts = [item if isinstance(item, str) else item.prefix for item in items]
+    start = _common(starts)
+    ends = [item[len(start) :] if isinstance(item, str) else item.suffix for item in items]
+    end = _common([item[::-1] for item in ends])[::-1]
+    return join(start, unknown("unknown-variable", f"${name}"), end)
+
+
+def _common(texts: list[str]) -> str:
+    """What all texts begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))]
 
 
 def _assigned(node: object) -> set[str]:
