@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from guard import mounts, project, sandbox
+from guard import log, mounts, project, sandbox
 from guard.effects import At, Below, Effect
 from guard.errors import GuardError
 from guard.overlay import View
@@ -748,3 +748,117 @@ def test_what_lies_below_a_target_stops_git_too() -> None:
     assert mounts.stopped([Effect("delete", At("/r/specs"))], held) == ["/r/specs", "/r/specs/a.md"]
     assert mounts.stopped([Effect("delete", Below("/r/specs"))], held) == ["/r/specs/a.md"]
     assert mounts.stopped([Effect("create", At("/r/specs/a.md")), Effect("delete", At("/r/src"))], held) == []
+
+
+def executed(place: Project, *argv: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    environ = {**place.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    settings: dict[str, object] = {"cwd": place.top, "env": environ, "capture_output": True, "timeout": 120}
+    return subprocess.run([sys.executable, "-m", "guard", "exec", *argv], **{**settings, **options})  # type: ignore[call-overload]
+
+
+SEEN = """import os, shutil, sys
+try: shutil.rmtree("specs")
+except OSError as error: print(error.strerror)
+print(sorted(os.listdir("specs")))"""
+
+
+@real
+def test_under_exec_no_deletion_succeeds_even_for_a_moment(place: Project) -> None:
+    before = place.content()
+    run = executed(place, "--sandbox=bwrap", "--", sys.executable, "-S", "-c", SEEN)
+    assert run.stdout.splitlines()[-1] == b"['a.md', 'deep']"
+    assert run.returncode == 0
+    assert run.stderr == b""
+    assert place.content() == before
+
+
+@real
+def test_under_exec_what_is_emptied_in_place_is_restored(place: Project) -> None:
+    before = place.content()
+    run = executed(place, "--sandbox=bwrap", "--", "sh", "-c", "> CLAUDE.md")
+    assert run.returncode == 4
+    assert b"emptied: CLAUDE.md" in run.stderr
+    assert place.content() == before
+
+
+@real
+def test_a_bare_option_takes_no_word_of_the_command(place: Project) -> None:
+    assert executed(place, "--sandbox", "true").returncode == 0
+    assert executed(place, "--sandbox=no-such", "true").returncode == 64
+
+
+@real
+def test_what_is_decided_inside_is_found_outside_afterwards(place: Project) -> None:
+    run = executed(place, "--sandbox=bwrap", "--", "sh", "-c", "rm CLAUDE.md; exit 0")
+    name = run.stderr.decode().rstrip().rpartition("[")[2].rstrip("]")
+    state = project.state_dir(place.environ)
+    assert state is not None
+    event = log.find(state, name)
+    assert event is not None
+    assert (event["layer"], event["untrusted"], event["decision"]) == ("shim", True, "deny")
+    assert os.listdir(f"{state}/spool") == []
+
+
+def test_what_was_written_into_the_spool_cannot_pass_for_what_guard_says(place: Project) -> None:
+    state = place.environ["HOME"] + "/.local/state/guard"
+    real_one = {"id": "a2aa", "command": "true", "cwd": "/", "layer": "check", "decision": "deny", "total": 0, "time": 0.0}
+    real_one["broken"] = None
+    assert log.append(real_one, state)
+    os.makedirs(f"{state}/spool")
+    forged = [{**real_one, "decision": "allow"}, {"id": "b2bb"}, {**real_one, "id": "c2cc", "untrusted": False}]
+    assert all(log.append(event, f"{state}/spool") for event in forged)
+    with Path(state, "spool", log.NAME).open("ab") as file:
+        file.write(b"torn\n\xff\0")
+    assert log.collect(state) == 1
+    found = {event["id"]: event for event in log.read(state)}
+    assert found["a2aa"]["decision"] == "deny"
+    assert set(found) == {"a2aa", "c2cc"}
+    assert found["c2cc"]["untrusted"] is True
+    os.symlink("/etc/passwd", f"{state}/spool/{log.NAME}")
+    assert log.collect(state) == 0
+
+
+@real
+def test_the_state_is_known_inside_by_its_spool(place: Project) -> None:
+    code = "import os; from guard import project; print(project.state_dir(os.environ))"
+    run = executed(place, "--sandbox=bwrap", "--", sys.executable, "-c", code)
+    assert run.stdout.decode().strip() == place.environ["HOME"] + "/.local/state/guard"
+
+
+@real
+@pytest.mark.parametrize("argv", [("checkout", "-q", "edit"), ("merge", "-q", "edit"), ("rebase", "-q", "edit")])
+def test_git_does_not_begin_what_would_stop_half_way(branches: Project, argv: tuple[str, ...]) -> None:
+    before = branches.content(), branches.git("rev-parse", "HEAD"), branches.git("status", "--porcelain")
+    run = executed(branches, "--sandbox=bwrap", "--", "git", *argv)
+    assert run.returncode == 126
+    assert b"the sandbox keeps" in run.stderr
+    assert (branches.content(), branches.git("rev-parse", "HEAD"), branches.git("status", "--porcelain")) == before
+
+
+@real
+@pytest.mark.parametrize("argv", [("checkout", "-q", "other"), ("merge", "-q", "other"), ("rebase", "-q", "other")])
+def test_git_does_what_changes_nothing_protected(branches: Project, argv: tuple[str, ...]) -> None:
+    run = executed(branches, "--sandbox=bwrap", "--", "git", *argv)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert (branches.top / "src/other.py").exists()
+
+
+@real
+def test_git_pull_is_sent_to_fetch_and_merge(branches: Project) -> None:
+    run = executed(branches, "--sandbox=bwrap", "--", "git", "-c", "a.b=c", "pull")
+    assert run.returncode == 126
+    assert b"git fetch" in run.stderr
+    assert executed(branches, "--sandbox=bwrap", "--", "git", "branch", "pull").returncode == 0
+
+
+@real
+def test_a_signal_for_guard_reaches_the_command_in_the_sandbox(place: Project) -> None:
+    script = 'trap "echo caught; exit 9" TERM; echo ready; while :; do sleep 0.05; done'
+    environ = {**place.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    argv = [sys.executable, "-m", "guard", "exec", "--sandbox=bwrap", "--", "sh", "-c", script]
+    run = subprocess.Popen(argv, cwd=place.top, env=environ, stdout=subprocess.PIPE)
+    assert run.stdout is not None
+    assert run.stdout.readline() == b"ready\n"
+    run.send_signal(signal.SIGTERM)
+    assert run.stdout.read() == b"caught\n"
+    assert run.wait(20) == 9

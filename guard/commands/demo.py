@@ -1,4 +1,4 @@
-"""`guard demo`: verdicts on commands that are not run, then shims at work on three that are, in a temporary project."""
+"""`guard demo`: verdicts on commands that are not run, then guard at work on some that are, in a temporary project."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from guard import sandbox
 from guard.commands import explain
 from guard.commands.output import say
 from guard.decision import Decision
@@ -52,6 +53,7 @@ REFUSED = "rm -rf build specs"
 # What is run, with the shims on PATH: the tool that it needs, and the command.
 GUARDED = (("sh", "sh scripts/clean.sh"), ("make", "make purge"), ("make", "make build"))
 WITNESSES = ("specs", "build")
+PROGRAM = 'import shutil; shutil.rmtree("specs")'  # what no shim sees
 ENVIRON = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "AI_AGENT": "demo"}
 EXPLAINED = "cd specs && rm -f *.md"
 
@@ -74,7 +76,21 @@ def run() -> int:
         say("such call is judged when it comes. These are run:")
         for tool, command in GUARDED:
             if shutil.which(tool):
-                _guarded(command, top, environ)
+                _guarded(f"guard exec -- {command}", ("--", *command.split()), top, environ)
+        say("\nA program may delete without calling any tool. When it is over, guard brings")
+        say("back what it lost:")
+        _guarded(f"guard exec -- python3 -c {PROGRAM!r}", ("--", *_program()), top, environ)
+        why = sandbox.available(environ)
+        if why is None:
+            say("\nIn a sandbox the kernel refuses, so that nothing is gone even for a moment:")
+            _guarded(
+                f"guard exec --sandbox -- python3 -c {PROGRAM!r}",
+                (f"--sandbox={sandbox.ALWAYS}", "--", *_program()),
+                top,
+                environ,
+            )
+        else:
+            say(f"\nThere is no sandbox here, which would not even let that begin: {why}.", wrap=True)
     say("\nTry it in a project of yours:  guard list,  guard check -- 'rm -rf docs'")
     return 0
 
@@ -86,13 +102,18 @@ def _verdict(decision: Decision) -> None:
     say("  ", (f"{said:5s}", said), line if harmed else line.rstrip(), (files if harmed else "", "dim"))
 
 
-def _guarded(command: str, top: str, environ: dict[str, str]) -> None:
-    """Runs a command of the project's under guard exec, and prints what came of it."""
-    argv = (sys.executable, "-P", "-m", "guard", "exec", "--", *command.split())
+def _program() -> tuple[str, ...]:
+    return "python3" if shutil.which("python3") else sys.executable, "-c", PROGRAM
+
+
+def _guarded(shown: str, words: tuple[str, ...], top: str, environ: dict[str, str]) -> None:
+    """Runs guard exec with these words in the project, and prints what came of it; of a traceback only its end."""
+    argv = (sys.executable, "-P", "-m", "guard", "exec", *words)
     environ = environ | {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     run = subprocess.run(argv, cwd=top, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
-    say(f"\n  $ guard exec -- {command}")
-    for line in (run.stdout + run.stderr).splitlines():
+    say(f"\n  $ {shown}")
+    lines = (run.stdout + run.stderr).splitlines()
+    for line in lines[-1:] if any(line.startswith("Traceback ") for line in lines) else lines:
         say(textwrap.fill(line, 78, initial_indent="  ", subsequent_indent="  ", drop_whitespace=True))
     for witness in WITNESSES:
         names = sorted(os.listdir(f"{top}/{witness}")) if os.path.isdir(f"{top}/{witness}") else []

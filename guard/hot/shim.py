@@ -97,18 +97,25 @@ def unless_stopped(decision: Decision, argv: tuple[str, ...], policies: Sequence
     if argv[0].rpartition("/")[2] != "git" or decision.verdict.decision != ALLOW:
         return decision
     from guard import mounts
+    from guard.shown import place
 
     points = {path: writable for path, writable in mounts.points().items() if any(map(_protects(path), policies))}
     if not points:
         return decision
     stopped = mounts.stopped(decision.analysis.effects, points)
     if stopped:
-        reason = Reason("stops-half-way", DENY, stopped[0], total=len(stopped))
-    elif "pull" in argv and any(map(_lies_in(decision.request.cwd), points)):
+        reason = Reason("stops-half-way", DENY, place(stopped[0], decision.request.cwd), total=len(stopped))
+    elif _pulls(argv) and any(map(_lies_in(decision.request.cwd), points)):
         reason = Reason("stops-unforeseen", DENY, "git pull")
     else:
         return decision
     return decision._replace(verdict=Verdict(DENY, (reason,)))
+
+
+def _pulls(argv: tuple[str, ...]) -> bool:
+    """Is it git pull, as far as the words that are no options tell?"""
+    words = [argv[at] for at in range(1, len(argv)) if argv[at - 1] not in ("-C", "-c") and argv[at][:1] != "-"]
+    return words[:1] == ["pull"]
 
 
 def _protects(path: str) -> Callable[[Policy], bool]:

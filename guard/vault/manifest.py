@@ -133,6 +133,14 @@ class Manifest:
         found = {self._digests[at : at + DIGEST] for at in range(0, len(self._digests), DIGEST)}
         return found - {NO_DIGEST}
 
+    def lacks(self) -> bool:
+        """Is there a protected file of which there is no copy?"""
+        file = _KINDS.index(FILE)
+        return any(
+            kind == file and level and self._digests[at * DIGEST : (at + 1) * DIGEST] == NO_DIGEST
+            for at, (kind, level) in enumerate(zip(self._kinds, self._levels, strict=True))
+        )
+
     def same(self, other: Manifest) -> bool:
         """Do both hold the same entries, under the same policy and state of the repository?"""
         return self._all() == other._all()

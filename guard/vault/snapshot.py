@@ -17,7 +17,7 @@ from guard.matching import KEEP
 from guard.paths import below, parent, physical
 from guard.policy import Policy
 from guard.vault import content
-from guard.vault.look import different
+from guard.vault.look import Found, different
 from guard.vault.manifest import GitState, Head, Manifest
 from guard.vault.mounts import Mounts
 from guard.vault.pack import Writer
@@ -62,7 +62,10 @@ def snapshot(root: str, policy: Policy, vault: Vault, reason: str = "snapshot", 
         before = int(start * 1e9) - Mounts().grain(root)
         last = vault.newest()
         head = Head(new_name(start), root, start, before, reason, fingerprint(policy, root), git_state(root))
-        rows = _known_rows(last, head, vault) or list(walk(policy, root, world()))
+        found = _differences(last, head, vault)
+        if last is not None and found == [] and last.head.git == head.git:
+            return Snapshot(vault, last, Pin(vault, last.head.name), fresh=False)
+        rows = _known_rows(last, found) or list(walk(policy, root, world()))
         with vault.writer(head.name) as writer:
             taker = _Taker(vault, writer, last)
             manifest = Manifest.of(head, taker.entries(rows, policy, progress))
@@ -76,19 +79,22 @@ def snapshot(root: str, policy: Policy, vault: Vault, reason: str = "snapshot", 
     return taken
 
 
-def _known_rows(last: Manifest | None, head: Head, vault: Vault) -> list[Row]:
-    """The rows without walking: as long as no directory has changed, the same paths are protected. Else none."""
-    if last is None or last.head.policy != head.policy or not last.digests() <= vault.contents():
-        return []
+def _differences(last: Manifest | None, head: Head, vault: Vault) -> list[Found] | None:
+    """What does not look as in the last snapshot; None where that cannot be told, or a copy is missing."""
+    if last is None or last.head.policy != head.policy or last.lacks() or not last.digests() <= vault.contents():
+        return None
     hidden: list[Entry] = []
-    found = {entry.path: (entry, now) for entry, now in different(last, hidden)}
-    if hidden or any(
-        now is None or entry.kind != kind_of(now.st_mode) or entry.kind == DIRECTORY for entry, now in found.values()
-    ):
+    found = list(different(last, hidden))
+    return None if hidden else found
+
+
+def _known_rows(last: Manifest | None, found: list[Found] | None) -> list[Row]:
+    """The rows without walking: as long as no directory has changed, the same paths are protected. Else none."""
+    if last is None or found is None:
         return []
-    if any(entry.kind == FILE and entry.level and not entry.digest for entry in last):  # perhaps it can be read by now
+    if any(now is None or entry.kind != kind_of(now.st_mode) or entry.kind == DIRECTORY for entry, now in found):
         return []
-    states = {path: now for path, (_, now) in found.items() if now is not None}
+    states = {entry.path: now for entry, now in found if now is not None}
     return [(entry.path, entry.level, states[entry.path]) if entry.path in states else entry for entry in last]
 
 
