@@ -266,7 +266,7 @@ def test_a_terminal_is_the_tools_own(name: str, arguments: list[str], shims: Shi
 def test_an_interrupt_during_the_judgement_ends_the_call(shims: Shims, app: Path) -> None:
     """Neither the tool nor the judge goes on."""
     (shims.top / ".judge").unlink()
-    (shims.top / ".judge").write_text("#!/bin/sh\necho $$ >judging\nsleep 60\n")
+    (shims.top / ".judge").write_text("#!/bin/sh\necho $$ >judging\nexec sleep 60\n")
     (shims.top / ".judge").chmod(0o755)
     for name in ("rm", "git"):
         process = subprocess.Popen([shims.top / name, "clean"] if name == "git" else [shims.top / name, "-r", "src"],
