@@ -97,6 +97,18 @@ class Questions:
             found[path] = Item(mode, blob)
         return found
 
+    def changed(self, one: str, other: str) -> dict[str, Item] | None:
+        """The files of a commit that differ from those of another one, as the other commit has them."""
+        answer = self._ask("diff-tree", "-r", "-z", "--no-renames", one, other)
+        if answer is None:
+            return None
+        fields = _split(answer)
+        found = {}
+        for entry, path in zip(fields[::2], fields[1::2], strict=False):
+            _, mode, _, blob, _ = entry.split(" ")
+            found[path] = Item(mode, blob)
+        return {path: item for path, item in found.items() if item.blob.strip("0")}
+
     def entries(self) -> list[tuple[str, Item, int]] | None:
         """The index: path, item and stage."""
         answer = self._ask("ls-files", "-z", "-s", "--full-name", "--", ":/")

@@ -47,9 +47,8 @@ def stash(work: Work, args: tuple[Text, ...]) -> int | None:
         number = _number(read(rest, TAKE))
         return 1 if number is None or not _exists(work, number) else _drop(work, number)
     if name == "clear":
-        while work.state.stashes:
+        while _exists(work, 0):
             _drop(work, 0)
-        work.state = work.state._replace(dropped=_real_count(work))
         return 0
     if name == "branch":
         return _branch(work, rest)
@@ -172,9 +171,10 @@ def _exists(work: Work, number: int) -> bool:
 
 
 def _drop(work: Work, number: int) -> int:
-    """What only the stash still had is lost. Stashes from before the command line have nothing that was in the tree."""
+    """What only the stash still had is lost."""
     stashes = work.state.stashes
     if number >= len(stashes):
+        _drop_real(work, number - len(stashes) + work.state.dropped)
         work.state = work.state._replace(dropped=work.state.dropped + 1)
         return 0
     dropped = stashes[number]
@@ -187,6 +187,20 @@ def _drop(work: Work, number: int) -> int:
         elif not saved.moved and work.blob(saved.path) != saved.blob and not work.held(saved.path, saved.blob):
             work.effect(Effect(REVERT, At(work.path(saved.path)), source=work.path(saved.path)))
     return 0
+
+
+def _drop_real(work: Work, number: int) -> None:
+    """A stash from before goes: files that are there now, but neither they nor a ref have what it saved of them, lose that."""
+    commit = work.questions.commit(f"stash@{{{number}}}")
+    saved = work.questions.changed(f"{commit}^1", commit) if commit is not None else None
+    lost = {path: item.blob for path, item in (saved or {}).items() if work.blob(path) not in (None, item.blob)}
+    if not lost:
+        return
+    also = [work.head] if work.head is not None and work.head not in work.state.commits else []
+    held = work.questions.still_held(lost, ("refs/stash",), also) or set()
+    for path, blob in lost.items():
+        if blob not in held and not work.state.holds(path, blob):
+            work.effect(Effect(REVERT, At(work.path(path))))
 
 
 def _apply(work: Work, args: tuple[Text, ...], drop: bool) -> int | None:

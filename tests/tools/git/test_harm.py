@@ -168,3 +168,26 @@ def test_submodules_are_looked_into(lock: bool, home: Path, tmp_path: Path) -> N
     assert not foresee(tmp_path / "home", "git submodule deinit vendor").effects
     ran = foresee(tmp_path / "home", "git submodule deinit -f vendor" if lock else "git submodule update --force")
     assert [effect.action for effect in ran.effects if effect.target.path.endswith("x.txt")] == ["delete" if lock else "revert"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "line", "lost"),
+    [
+        ("git stash -q", "git stash drop", {"specs/api.json"}),
+        ("git stash -q", "git stash clear", {"specs/api.json"}),
+        ("git stash -q", "git stash pop", set()),
+        ("git stash -q; git branch keep stash@{0}", "git stash drop", set()),
+        ("git stash -q; git stash apply -q", "git stash drop", set()),
+        ("git stash -q; git stash apply -q; git commit -qam done; echo more >> specs/api.json", "git stash drop", set()),
+        ("git stash -q; echo y > README.md; git stash -q", "git stash drop", set()),
+        ("git stash -q; echo y > README.md; git stash -q", "git stash drop 1", {"specs/api.json"}),
+    ],
+)
+def test_a_stash_from_before_is_lost_unless_its_content_stands_elsewhere(
+    setup: str, line: str, lost: set[str], home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(home, tmp_path / "home", symlinks=True)
+    assert really(tmp_path / "home", setup)[0] == 0
+    effects = [effect for effect in foresee(tmp_path / "home", line).effects if effect.action == "revert"]
+    top = tmp_path.resolve() / "home/app"
+    assert {os.path.relpath(effect.target.path, top) for effect in effects} & DIRTY & {"specs/api.json"} == lost
