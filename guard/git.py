@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from guard.tools.git.questions import ENVIRONMENT, OPTIONS, real_git
+from guard.git_program import ENVIRONMENT, OPTIONS, real_git
 from guard.world import Budget, World
 
 PATIENCE = 60.0  # seconds
@@ -29,8 +29,8 @@ class Git:
         """Is there a repository here, and a git to ask?"""
         return self._program is not None and os.path.lexists(f"{self._top}/.git")
 
-    def run(self, *words: str, data: bytes = b"") -> bytes:
-        """The output of a command that only reads objects, refs and the index. Raises GitFailed."""
+    def run(self, *words: str, data: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+        """The output of a command that only reads objects, refs and the index. Raises GitFailed where it does not end fine."""
         if not self.usable or any("\0" in word for word in words):
             raise GitFailed("there is no repository")
         argv = [str(self._program), *OPTIONS, f"--git-dir={self._top}/.git", f"--work-tree={self._top}", *words]
@@ -40,7 +40,7 @@ class Git:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise GitFailed(str(error)) from error
-        if done.returncode:
+        if done.returncode not in fine:
             raise GitFailed(os.fsdecode(done.stderr).strip())
         return done.stdout
 

@@ -397,7 +397,7 @@ def test_where_nothing_is_protected_there_is_no_vault(project: Path) -> None:
 
 
 def test_a_vault_that_cannot_be_written_is_70_and_nothing_runs(project: Path) -> None:
-    from guard.vault.store import identity
+    from guard.vault.names import identity
 
     state = project.parent / ".local/state/guard"
     state.mkdir(parents=True)
@@ -429,3 +429,26 @@ def test_many_at_once_lose_nothing(project: Path) -> None:
     argv = [sys.executable, "-m", "guard", "restore", "--all", "--yes", "--from", name]
     subprocess.run(argv, cwd=project, env=environment(project.parent), check=True, capture_output=True)
     assert files(project) == before
+
+
+def test_a_stash_that_is_made_and_dropped_is_undone_and_one_from_before_is_not_dropped(project: Path) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "start")
+    (project / "CLAUDE.md").write_text("CLAUDE.md\n" * 5 + "uncommitted\n")
+    run = guard(project, "--", "sh", "-c", "git stash push -q && git stash drop -q")
+    assert run.returncode == 4
+    assert (project / "CLAUDE.md").read_text().endswith("uncommitted\n")
+    git(project, "-c", "user.name=n", "-c", "user.email=e", "stash", "push", "-q")
+    time.sleep(1.1)
+    run = guard(project, "--", "git", "stash", "drop", "-q")
+    assert run.returncode == 126
+    assert b"uncommitted changes of a protected file: CLAUDE.md" in run.stderr
+
+
+def test_a_guard_within_a_guard_with_a_home_of_its_own_refuses_as_well(project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    inner = f"HOME={other} {sys.executable} -m guard exec -- sh -c 'rm -rf CLAUDE.md; echo $?'"
+    run = guard(project, "--", "sh", "-c", inner)
+    assert run.stdout == b"126\n"
+    assert b"would delete a protected file: CLAUDE.md" in run.stderr

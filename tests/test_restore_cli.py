@@ -130,3 +130,48 @@ def test_broken_configuration_is_told_and_an_older_policy_holds(guard: Shell) ->
     assert "guard.toml:1" in run.stderr
     assert guard("restore", "--all", "--yes").returncode == 0
     assert (guard.top / "specs/a.md").exists()
+
+
+def test_what_the_last_snapshot_lacks_comes_from_the_newest_that_has_it(guard: Shell) -> None:
+    before = tree(guard.top / "specs")
+    assert guard("snapshot").returncode == 0
+    name = guard.json("restore", "--list")["snapshots"][0]["id"]
+    shutil.rmtree(guard.top / "specs")
+    assert guard("snapshot").returncode == 0
+    planned = guard("restore", "specs", "--dry-run")
+    assert (planned.returncode, "specs/a.md" in planned.stdout) == (0, True)
+    assert f"{name} is the newest that has it" in planned.stderr
+    (guard.top / "specs").mkdir()
+    assert guard("restore", "specs", "--yes").returncode == 0
+    assert tree(guard.top / "specs") == before
+    assert guard("restore", "nothing-like-it").returncode == 64
+
+
+def test_files_that_went_out_of_a_directory_are_told_of(guard: Shell) -> None:
+    assert guard("snapshot").returncode == 0
+    name = guard.json("restore", "--list")["snapshots"][0]["id"]
+    (guard.top / "specs/a.md").unlink()
+    assert guard("snapshot").returncode == 0
+    assert f"1 file that is not there any more:  guard restore --from {name} specs" in guard("restore", "specs").stdout
+    assert guard("restore", "--from", name, "specs", "--yes").returncode == 0
+    assert (guard.top / "specs/a.md").exists()
+
+
+def test_several_paths_come_each_from_its_snapshot(guard: Shell) -> None:
+    before = tree(guard.top)
+    assert guard("snapshot").returncode == 0
+    shutil.rmtree(guard.top / "specs")
+    assert guard("snapshot").returncode == 0
+    (guard.top / "CLAUDE.md").unlink()
+    assert guard("restore", "specs", "CLAUDE.md", "--yes").returncode == 0
+    assert tree(guard.top) == before
+
+
+def test_the_snapshots_of_a_directory_are_listed(guard: Shell) -> None:
+    assert guard("snapshot").returncode == 0
+    shutil.rmtree(guard.top / "specs")
+    assert guard("snapshot").returncode == 0
+    names = [row["id"] for row in guard.json("restore", "--list")["snapshots"]]
+    rows = guard.json("restore", "--list", "specs")["snapshots"]
+    assert [(row["id"], row["kind"]) for row in rows] == [(names[1], "directory")]
+    assert f"{rows[0]['files']} files below it" in guard("restore", "--list", "specs").stdout

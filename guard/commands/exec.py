@@ -10,21 +10,23 @@ from dataclasses import dataclass
 
 import click
 
-from guard import child, log, project, roots, sandbox, search_path, shims
+from guard import actor, child, excuses, log, project, roots, sandbox, search_path, shims
 from guard.change import DIRECTORY
 from guard.commands import aftermath
 from guard.commands.place import PATIENCE, register
 from guard.errors import FAULT, STATE, GuardError
 from guard.paths import lineage
 from guard.sandbox import Sandboxed
+from guard.shell.names import SHELLS
 from guard.shell.text import command_line
+from guard.vault.report import names, record
 from guard.vault.snapshot import world
 from guard.vault.verify import Change
 from guard.vault.watch import Watch, begin, over, release
 from guard.world import Budget, World
 
 FAILED = 125  # guard itself failed: the command did not run
-MARK = "GUARD_EXEC"  # whoever runs in there is no person at a terminal
+MARK = "GUARD_EXEC"  # whoever runs in there is no person; its value is since when the files are looked after (seconds since 1970)
 MARKS = (MARK, "GUARD_LOOP")  # where one of these is set, a guard further out looks after the files
 LINE_LIMIT = 4096  # characters of the command that are kept
 
@@ -49,6 +51,7 @@ def run(argv: Sequence[str], sandboxed: str = sandbox.NONE) -> int:
     outermost = not any(name in os.environ for name in MARKS)
     try:
         guarded = _prepared(_environment(), outermost)
+        _warn(outermost)
         watches = _watches(guarded) if outermost else []
         made = _sandboxed(argv, guarded, sandboxed)
     except GuardError:
@@ -56,11 +59,12 @@ def run(argv: Sequence[str], sandboxed: str = sandbox.NONE) -> int:
     except Exception as error:
         click.echo(f"guard: failed ({error!r}). This is guard's own fault. Nothing was run.", err=True)
         return FAILED
+    start = time.time()
     mask = child.hold_signals()  # whoever is impatient must not keep what was lost from coming back
     try:
         status = child.run(made.argv, guarded.environ, mask, _recipient(made))
         if watches:
-            status = _after(watches, status, argv, guarded)
+            status = _after(watches, status, argv, guarded, start)
         if outermost and made.active:
             log.collect(guarded.state)
     except child.CannotRun as error:
@@ -93,7 +97,18 @@ def _prepared(environ: dict[str, str], outermost: bool) -> Guarded:
     if not found and outermost:
         click.echo("guard: nothing is protected here: no guard.toml, [tool.guard] or .git here or above", err=True)
     directory = shims.ensure("wide", environ)
-    return Guarded({**search_path.guarded(environ, directory), MARK: "1"}, found, state, _here())
+    since = environ.get(MARK) or str(int(time.time()))
+    return Guarded({**search_path.guarded(environ, directory), MARK: since}, found, state, _here())
+
+
+def _warn(outermost: bool) -> None:
+    """Says so where the agent in whose shell this runs has not loaded guard's hook."""
+    if outermost and actor.mark(os.environ) is not None:
+        from guard.health import agents
+
+        told = agents.warning(os.environ)
+        if told:
+            click.echo(told, err=True)
 
 
 def _around(found: list[str], state: str) -> list[str]:
@@ -125,8 +140,8 @@ def _watches(guarded: Guarded) -> list[Watch]:
         raise GuardError(error.what, error.where, error.todo, code) from error
     for each in found:
         if each.taken.unreadable:
-            names = aftermath.names(each.taken.unreadable, guarded.cwd)
-            click.echo(f"guard: there is no copy of protected files that cannot be read: {names}", err=True)
+            named = names(each.taken.unreadable, guarded.cwd)
+            click.echo(f"guard: there is no copy of protected files that cannot be read: {named}", err=True)
     return found
 
 
@@ -144,17 +159,20 @@ def _recipient(made: Sandboxed) -> Callable[[int], int | None] | None:
     return (lambda process: sandbox.recipient(process, made.own_processes)) if made.graceful else None
 
 
-def _after(watches: Sequence[Watch], status: int, argv: Sequence[str], guarded: Guarded) -> int:
+def _after(watches: Sequence[Watch], status: int, argv: Sequence[str], guarded: Guarded, start: float) -> int:
     """Brings back what was lost, says so, records it; gives the exit status."""
     command = command_line(tuple(argv), LINE_LIMIT)
     today = time.strftime("%Y-%m-%d")
     found = []
     for each in watches:
         try:
-            found.append(over(each, _excuse(each, _spellings(argv, command), today)))
+            leave = excuses.Leave(start, each.root, each.policy, guarded.state)
+            ruled = _excuse(each, _spellings(argv, command), today)
+            found.append(over(each, _either(ruled, leave)))
+            leave.settle()
         except Exception as error:
             status = aftermath.unchecked(error, status, each.root)
-    name = aftermath.record(found, command, guarded.cwd, os.environ, guarded.state)
+    name = record(found, command, guarded.cwd, "exec", os.environ, guarded.state)
     with suppress(OSError):  # nobody has to listen
         aftermath.tell(found, command, guarded.cwd, name)
     release(watches)
@@ -162,8 +180,10 @@ def _after(watches: Sequence[Watch], status: int, argv: Sequence[str], guarded: 
 
 
 def _spellings(argv: Sequence[str], command: str) -> set[str]:
-    """How an [[except]] rule may spell the command: as it is, and what a shell is given with -c."""
-    return {command, argv[2]} if len(argv) == 3 and argv[1] == "-c" else {command}
+    """How an [[except]] rule may spell the command: as it is, and what a shell of the system's is given with -c."""
+    place, _, name = argv[0].rpartition("/")
+    shell = name in SHELLS and place in ("", "/bin", "/usr/bin", "/usr/local/bin")
+    return {command, argv[2]} if shell and len(argv) == 3 and argv[1] == "-c" else {command}
 
 
 def _excuse(watch: Watch, commands: Iterable[str], today: str) -> Callable[[Change], bool]:
@@ -174,6 +194,10 @@ def _excuse(watch: Watch, commands: Iterable[str], today: str) -> Callable[[Chan
         return any(watch.policy.excuse(command, change.path, today, directory) is not None for command in commands)
 
     return excused if watch.policy.excepts else lambda change: False
+
+
+def _either(one: Callable[[Change], bool], other: Callable[[Change], bool]) -> Callable[[Change], bool]:
+    return lambda change: one(change) or other(change)
 
 
 def _environment() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,14 +17,17 @@ from guard.change import LEFT, MOVED
 from guard.commands import place
 from guard.commands.list import enclosing
 from guard.commands.output import say
+from guard.commits.meant import Meant
 from guard.errors import GuardError
+from guard.excuses import Leave
 from guard.policy import Policy
 from guard.shown import decodable, visible
 from guard.vault.manifest import Manifest
-from guard.vault.restore import advice
+from guard.vault.restore import advice, damaged
 from guard.vault.snapshot import Progress as Report
+from guard.vault.snapshot import world
 from guard.vault.store import Vault
-from guard.vault.verify import Change
+from guard.vault.verify import Change, verify
 
 LONG = 500  # files of which a progress bar is shown
 
@@ -57,15 +60,26 @@ class Project:
 def here(cwd: str | None) -> Project:
     """The nearest project that a directory lies in. With broken configuration an older policy is in force, and that is told."""
     directory = os.path.realpath(place.directory(cwd))
-    tree = place.world()
+    tree = world()
     policy = project.load(directory, tree.environ, tree)
     if policy.broken:
-        click.echo(f"guard: {policy.broken}. The last good policy is in force.", err=True)
+        click.echo(f"guard: {policy.broken}; {policy.standing} is in force", err=True)
     roots = enclosing(policy, directory)
     if not roots:
         raise GuardError("it lies in no project", visible(directory), "there has to be a guard.toml, [tool.guard] or .git")
     root = roots[0].path
     return Project(directory, root, policy, Vault(project.state_dir(os.environ), root))
+
+
+def looked(at: Project, manifest: Manifest, unprotected: bool = False) -> tuple[list[Change], frozenset[str]]:
+    """What happened since a snapshot, and the paths to which it happened with a person's leave, so that it is no violation.
+
+    Leave is a grant, a rule, or a Guard-Allow in one of the commits since.
+    """
+    meant = Meant(manifest, os.environ)
+    leave = Leave(manifest.head.time, at.root, at.policy, project.state_dir(os.environ))
+    changes = verify(manifest, at.vault, at.policy, unprotected=unprotected)
+    return changes, frozenset(each.path for each in changes if (each.violation or damaged(each)) and (leave(each) or meant(each)))
 
 
 def warn(vault: Vault) -> None:
@@ -101,11 +115,12 @@ def progress(title: str) -> Iterator[Report]:
             bar.stop()
 
 
-def tell(changes: Sequence[Change], manifest: Manifest, at: Project) -> None:
-    """Prints one line for each change, and what a person may do about it."""
+def tell(changes: Sequence[Change], manifest: Manifest, at: Project, passed: Collection[str] = ()) -> None:
+    """Prints one line for each change, and what a person may do about it; says so of those that a person has let pass."""
     for each in changes:
-        style = "deny" if each.violation else "dim"
-        say("  ", (f"{each.kind:16s}", style), f"{at.shown(each.path)}{_more(each, at)}")
+        style = "deny" if each.violation and each.path not in passed else "dim"
+        leave = "  let pass by a person" if each.path in passed else ""
+        say("  ", (f"{each.kind:16s}", style), f"{at.shown(each.path)}{_more(each, at)}{leave}")
         if each.kind == LEFT and (hint := advice(each, manifest)):
             say(("                    " + visible(hint), "dim"))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import click
 
-from guard import actor
-from guard.change import CREATED, DIRECTORY, FILE, LINK, NOT_JUDGED, RETYPED
+from guard import person
+from guard.change import CREATED, DIRECTORY, FILE, LINK, NOT_JUDGED, RETYPED, Entry
 from guard.commands import integrity
 from guard.commands.integrity import Project
 from guard.commands.output import say
@@ -17,9 +17,9 @@ from guard.errors import GuardError
 from guard.paths import below
 from guard.shown import decodable, visible
 from guard.vault.manifest import Manifest
+from guard.vault.names import ASIDE
 from guard.vault.restore import CAME_BACK, REMOVED, RESTORED, Restored, damaged, repair, versions
-from guard.vault.store import ASIDE
-from guard.vault.verify import Change, verify
+from guard.vault.verify import Change
 
 ASK = 3  # a person is needed
 
@@ -33,18 +33,66 @@ def run(
     if not paths and not everything:
         raise GuardError("nothing is named", "guard restore", "name paths, or --all for whatever was lost")
     named = [os.path.normpath(os.path.join(at.here, path)) for path in paths]
+    groups = {manifest.head.name: (manifest, named)} if source or not named else _sources(named, manifest, at)
+    for found, of_it in groups.values():
+        for path in of_it:
+            _known(path, found, at)
+    return max(_run(found, of_it, source, dry_run, yes, at, as_json) for found, of_it in groups.values())
+
+
+def _sources(named: Sequence[str], newest: Manifest, at: Project) -> dict[str, tuple[Manifest, list[str]]]:
+    """The paths by the snapshot to take them from: the last one, but an older one for what that has nothing of.
+
+    What a person has let pass is in no later snapshot.
+    """
+    groups: dict[str, tuple[Manifest, list[str]]] = {}
     for path in named:
-        _known(path, manifest, at)
-    wanted = _wanted(named)
+        found = newest
+        if not _has(newest, path):
+            found = next((each for each in at.vault.manifests() if each.head.reason != ASIDE and _has(each, path)), newest)
+        groups.setdefault(found.head.name, (found, []))[1].append(path)
+        if found is not newest:
+            said = f"guard: {at.shown(path)} is not in the last snapshot; {found.head.name} is the newest that has it"
+            click.echo(said, err=True)
+    return groups
+
+
+def _has(manifest: Manifest, path: str) -> bool:
+    return any(True for _ in _files_below(manifest, path))
+
+
+def _files_below(manifest: Manifest, path: str) -> Iterator[Entry]:
+    """The files that a snapshot has at or below a path."""
     aside = manifest.head.reason == ASIDE
-    plan = [each for each in verify(manifest, at.vault, at.policy, unprotected=aside) if wanted(each)]
+    for number, each in enumerate(manifest.paths):
+        if below(each, path):
+            entry = manifest.entry(number)
+            if entry.kind in (FILE, LINK) and (entry.level or aside):
+                yield entry
+
+
+def _run(
+    manifest: Manifest, named: Sequence[str], source: str | None, dry_run: bool, yes: bool, at: Project, as_json: bool
+) -> int:
+    """Restores from one snapshot."""
+    aside = manifest.head.reason == ASIDE
+    changes, passed = integrity.looked(at, manifest, unprotected=aside)
+    gone = frozenset[str]() if named or source else passed  # what nobody asked to have back
+    wanted = _but(gone, _wanted(named))
+    plan = [each for each in changes if wanted(each)]
+    if gone and not as_json:
+        say(f"Left as a person has let it be: {len(gone):,} protected paths; name them to have them back.")
     if not plan or dry_run:
-        return _told_plan(plan, manifest, at, as_json)
+        return _told_plan(plan, manifest, named, at, as_json)
     if not yes and not _agreed(plan, manifest, at):
         return ASK
     with integrity.progress("restoring") as report:
         done = repair(manifest, at.vault, at.policy, wanted, report, unprotected=aside)
     return _told(done, at, as_json)
+
+
+def _but(left: Collection[str], wanted: Callable[[Change], bool]) -> Callable[[Change], bool]:
+    return lambda change: change.path not in left and wanted(change)
 
 
 def _wanted(named: Sequence[str]) -> Callable[[Change], bool]:
@@ -70,7 +118,7 @@ def _known(path: str, manifest: Manifest, at: Project) -> None:
     raise GuardError(f"snapshot {manifest.head.name} has no such path", at.shown(path), todo)
 
 
-def _told_plan(plan: Sequence[Change], manifest: Manifest, at: Project, as_json: bool) -> int:
+def _told_plan(plan: Sequence[Change], manifest: Manifest, named: Sequence[str], at: Project, as_json: bool) -> int:
     if as_json:
         changes = [integrity.fields(each) for each in plan]
         print(json.dumps({"v": 1, "id": manifest.head.name, "code": "planned" if plan else "fine", "changes": changes}))
@@ -79,14 +127,28 @@ def _told_plan(plan: Sequence[Change], manifest: Manifest, at: Project, as_json:
         integrity.tell(plan, manifest, at)
     else:
         say(f"There is nothing to restore: it is as it was in {manifest.head.name}.")
+        for path in named:
+            _tell_older(path, manifest, at)
     return 0
+
+
+def _tell_older(path: str, manifest: Manifest, at: Project) -> None:
+    """Names the newest snapshot with files below a path that are not there any more."""
+    for older in at.vault.manifests():
+        if older.head.reason == ASIDE or older.head.name >= manifest.head.name:
+            continue
+        gone = sum(not os.path.lexists(entry.path) for entry in _files_below(older, path))
+        if gone:
+            what = "1 file that is" if gone == 1 else f"{gone:,} files that are"
+            say(f"{older.head.name} has {what} not there any more:  guard restore --from {older.head.name} {at.shown(path)}")
+            return
 
 
 def _agreed(plan: Sequence[Change], manifest: Manifest, at: Project) -> bool:
     """Asks a person. Whoever else calls needs --yes."""
     say(f"To be restored from {manifest.head.name}:")
     integrity.tell(plan, manifest, at)
-    if actor.who(os.environ, actor.ancestors(), actor.terminal()).kind != actor.PERSON:
+    if not person.attends():
         click.echo("guard: nothing was restored: there is nobody to ask; with --yes it is done", err=True)
         return False
     return click.confirm("What stands there now is kept in the vault. Restore?", default=False)
@@ -124,13 +186,14 @@ def listing(paths: Sequence[str], cwd: str | None, as_json: bool) -> int:
     if not rows:
         say("There is no snapshot of this project yet." if not paths else "No snapshot has these paths.")
     for row in rows:
-        what = (
-            f"{at.shown(str(row['path']))}  {row['kind']}, {row['size']} bytes"
-            if paths
-            else f"{row['reason']:10s}{row['files']} files"
-        )
+        what = _version(row, at) if paths else f"{row['reason']:10s}{row['files']} files"
         say((f"{row['id']}  ", "bold"), (f"{integrity.age(float(str(row['time'])))}  ", "dim"), what)
     return 0
+
+
+def _version(row: dict[str, object], at: Project) -> str:
+    size = f"{row['files']} files below it" if row["kind"] == DIRECTORY else f"{row['size']} bytes"
+    return f"{at.shown(str(row['path']))}  {row['kind']}, {size}"
 
 
 def _snapshots(at: Project) -> list[dict[str, object]]:
@@ -145,10 +208,24 @@ def _files(manifest: Manifest) -> int:
 
 
 def _versions(paths: Sequence[str], at: Project) -> list[dict[str, object]]:
+    """A row for each content of a file, and for each snapshot that has files below a directory, newest first."""
     found: list[dict[str, object]] = []
     for path in paths:
         absolute = os.path.normpath(os.path.join(at.here, path))
-        for name, entry in versions(at.vault, absolute):
-            moment = at.vault.load(name).head.time
-            found.append({"id": name, "time": moment, "path": decodable(absolute), "kind": entry.kind, "size": entry.size})
+        seen: set[tuple[bytes, str]] = set()
+        for manifest in at.vault.manifests():
+            row = _row(manifest, absolute, seen)
+            found += [{"id": manifest.head.name, "time": manifest.head.time, "path": decodable(absolute), **row}] if row else []
     return found
+
+
+def _row(manifest: Manifest, path: str, seen: set[tuple[bytes, str]]) -> dict[str, object]:
+    """What a snapshot has of a path; nothing where that was `seen` in a later one."""
+    entry = manifest.find(path)
+    if entry is not None and entry.kind != DIRECTORY:
+        if (entry.digest, entry.link) in seen:
+            return {}
+        seen.add((entry.digest, entry.link))
+        return {"kind": entry.kind, "size": entry.size}
+    files = list(_files_below(manifest, path))
+    return {"kind": DIRECTORY, "size": sum(each.size for each in files), "files": len(files)} if files else {}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from guard.commands import integrity
 from guard.commands.output import say
 from guard.shown import decodable
 from guard.vault.restore import damaged
-from guard.vault.verify import verify
 
 
 def run(cwd: str | None, as_json: bool, source: str | None) -> int:
     """Prints the changes; 1 where one of them is a violation."""
     at = integrity.here(cwd)
     manifest = at.manifest(source)
-    changes = verify(manifest, at.vault, at.policy)
+    changes, passed = integrity.looked(at, manifest)
+    changes = [replace(each, violation=False) if each.path in passed else each for each in changes]
     violations = sum(each.violation for each in changes)
     if as_json:
         told = {
@@ -26,7 +27,7 @@ def run(cwd: str | None, as_json: bool, source: str | None) -> int:
             "time": manifest.head.time,
             "checked": len(manifest),
             "violations": violations,
-            "changes": [integrity.fields(each) for each in changes],
+            "changes": [{**integrity.fields(each), **({"allowed": True} if each.path in passed else {})} for each in changes],
         }
         print(json.dumps(told))
         return int(violations > 0)
@@ -36,7 +37,7 @@ def run(cwd: str | None, as_json: bool, source: str | None) -> int:
         return 0
     noun = "violation" if violations == 1 else "violations"
     say((f"{violations} {noun}", "deny" if violations else "allow"), f" among {len(changes)} changes {since}:")
-    integrity.tell(changes, manifest, at)
-    if any(map(damaged, changes)):
+    integrity.tell(changes, manifest, at, passed)
+    if any(damaged(each) for each in changes if each.path not in passed):
         say("Bring back what was lost:  guard restore --all")
     return int(violations > 0)

@@ -12,9 +12,10 @@ from guard.paths import child
 from guard.vault import content
 from guard.vault.manifest import Head, Manifest
 from guard.vault.mounts import Mounts
+from guard.vault.names import ASIDE, new_name
 from guard.vault.pack import Writer
 from guard.vault.snapshot import copy, entry_of
-from guard.vault.store import ASIDE, Vault, new_name
+from guard.vault.store import Vault
 
 
 class CannotKeep(Exception):

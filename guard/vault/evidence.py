@@ -13,7 +13,7 @@ from guard.paths import below, parent
 from guard.vault import content
 from guard.vault.manifest import Damaged, Manifest
 from guard.vault.mounts import Mounts, read_only
-from guard.vault.snapshot import repository
+from guard.vault.refs import repository
 from guard.vault.store import Vault
 
 LARGE = 16 << 20  # bytes; larger files are compared by blocks

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 from guard.change import DEVICE, DIRECTORY, FIFO, FILE, LINK, SOCKET, Entry
+from guard.json_text import dumps, loads
 from guard.matching import KEEP, LOCK, PRESENT
-from guard.paths import child
+from guard.vault.digest import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any, NamedTuple
+else:
+    from guard.record import NamedTuple
 
 VERSION = 1
 DIGEST = 32  # bytes
@@ -33,6 +36,7 @@ _COLUMNS = (
     ("user", "I"),
     ("group", "I"),
 )
+STAMPS = _COLUMNS[:6]  # what change.stamp() is made of
 
 
 class Damaged(Exception):
@@ -43,19 +47,16 @@ class TooNew(Exception):
     """What was read was written by a later version of guard."""
 
 
-@dataclass(frozen=True)
-class GitState:
-    """Where the repository stood: the branch (full name, "" when detached), its commit, all commits that refs hold, the index."""
+class GitState(NamedTuple):
+    """Where the repository stood: the branch (full name, "" when detached), its commit, all commits that refs hold, the stash."""
 
     head: str = ""
     commit: str = ""
     held: tuple[str, ...] = ()
     stash: str = ""
-    index: str = ""
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """What a manifest says besides its entries. `before`: files last written earlier than this (ns) show later writings."""
 
     name: str
@@ -64,7 +65,7 @@ class Head:
     before: int
     reason: str = "snapshot"
     policy: str = ""
-    git: GitState = field(default_factory=GitState)
+    git: GitState = GitState()
 
 
 class Manifest:
@@ -84,7 +85,7 @@ class Manifest:
         self.paths = paths
         self._kinds = kinds
         self._levels = levels
-        self._columns = columns
+        self.columns = columns  # of numbers, in the order of _COLUMNS
         self._digests = digests
         self._links = links
         self._places: dict[str, int] | None = None
@@ -105,7 +106,7 @@ class Manifest:
     def entry(self, at: int) -> Entry:
         """The entry at a position."""
         digest = self._digests[at * DIGEST : (at + 1) * DIGEST]
-        mode, size, mtime, ctime, device, inode, user, group = (column[at] for column in self._columns)
+        mode, size, mtime, ctime, device, inode, user, group = (column[at] for column in self.columns)
         level, kind = self._levels[at], _KINDS[self._kinds[at]]
         content = b"" if digest == NO_DIGEST else digest
         rewrite = level >= _REWRITE
@@ -123,10 +124,6 @@ class Manifest:
             self._places = {path: at for at, path in enumerate(self.paths)}
         at = self._places.get(path)
         return None if at is None else self.entry(at)
-
-    def stamps(self) -> Iterator[tuple[int, ...]]:
-        """For each entry what change.stamp() gave."""
-        return zip(*self._columns[:6], strict=True)
 
     def digests(self) -> set[bytes]:
         """The digests of all contents."""
@@ -146,7 +143,7 @@ class Manifest:
         return self._all() == other._all()
 
     def _all(self) -> tuple[object, ...]:
-        columns = self._kinds, self._levels, self._columns, self._digests
+        columns = self._kinds, self._levels, self.columns, self._digests
         return self.paths, *columns, self._links, self.head.git, self.head.policy
 
     def dump(self) -> bytes:
@@ -155,10 +152,10 @@ class Manifest:
         inside = root if root == "/" else root + "/"
         names = b"\0".join(os.fsencode(path.removeprefix(inside) if path != root else ".") for path in self.paths)
         links = b"\0".join(os.fsencode(link) for link in self._links)
-        parts = [names, links, self._kinds, self._levels, *map(_little, self._columns), self._digests]
+        parts = [names, links, self._kinds, self._levels, *map(_little, self.columns), self._digests]
         about = {**_fields(self.head), "count": len(self), "sizes": [len(part) for part in parts]}
-        body = _MAGIC + b"%d\n" % VERSION + json.dumps(about).encode() + b"\n" + b"".join(parts)
-        return body + hashlib.sha256(body).digest()
+        body = _MAGIC + b"%d\n" % VERSION + dumps(about).encode() + b"\n" + b"".join(parts)
+        return body + sha256(body).digest()
 
     @classmethod
     def load(cls, data: bytes) -> Manifest:
@@ -167,11 +164,11 @@ class Manifest:
         _check(first, data)
         try:
             line, _, body = rest[:-DIGEST].partition(b"\n")
-            about = json.loads(line)
+            about = loads(line.decode())
             parts = list(_cut(body, about["sizes"]))
             head = _head(about)
             count = about["count"]
-            paths = [_absolute(name, head.root) for name in _names(parts[0], count)]
+            paths = _paths(parts[0], count, head.root)
             columns = [_numbers(code, part) for (_, code), part in zip(_COLUMNS, parts[4:-1], strict=True)]
             return cls(head, paths, parts[2], parts[3], columns, parts[-1], _names(parts[1], count))
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
@@ -183,17 +180,18 @@ def _check(first: bytes, data: bytes) -> None:
         raise Damaged("this is no manifest")
     if int(first[len(_MAGIC) :]) > VERSION:
         raise TooNew(f"version {int(first[len(_MAGIC) :])}")
-    if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
+    if sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
         raise Damaged("the manifest is torn or altered")
 
 
 def _fields(head: Head) -> dict[str, Any]:
-    state = {**vars(head.git), "held": list(head.git.held)}
-    return {**vars(head), "root": os.fsencode(head.root).hex(), "git": state}
+    state = {**head.git._asdict(), "held": list(head.git.held)}
+    return {**head._asdict(), "root": os.fsencode(head.root).hex(), "git": state}
 
 
 def _head(about: Mapping[str, Any]) -> Head:
-    state = GitState(**{**about["git"], "held": tuple(about["git"]["held"])})
+    git = about["git"]
+    state = GitState(git["head"], git["commit"], tuple(git["held"]), git["stash"])
     root = os.fsdecode(bytes.fromhex(about["root"]))
     return Head(about["name"], root, about["time"], about["before"], about["reason"], about["policy"], state)
 
@@ -209,10 +207,16 @@ def _names(joined: bytes, count: int) -> list[str]:
     return os.fsdecode(joined).split("\0") if count else []
 
 
-def _absolute(name: str, root: str) -> str:
-    if name.startswith("/"):
-        return name
-    return root if name == "." else child(root, name)
+def _paths(joined: bytes, count: int, root: str) -> list[str]:
+    names = _names(joined, count)
+    inside = root if root == "/" else root + "/"
+    if joined.startswith(b"/") or b"\0/" in joined:
+        paths = [name if name.startswith("/") else inside + name for name in names]
+    else:
+        paths = [inside + name for name in names]
+    if "." in names:
+        paths[names.index(".")] = root
+    return paths
 
 
 def _little(column: array[int]) -> bytes:

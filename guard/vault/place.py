@@ -6,16 +6,15 @@ something has come back; where something stands that was kept before, the two ar
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
 
 from guard.change import DIRECTORY, FIFO, FILE, LINK, Entry
 from guard.paths import child, name, parent
+from guard.vault.names import token
 
 TEMPORARY = ".guard-restore-"
 _NO_REPLACE, _EXCHANGE = 1, 2  # flags of renameat2
@@ -29,7 +28,7 @@ class InTheWay(Exception):
 
 def make(entry: Entry, content: Iterable[bytes]) -> str:
     """Makes what the entry describes under a temporary name in the same directory; gives the path. Raises OSError."""
-    path = child(parent(entry.path), f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}")
+    path = child(parent(entry.path), f"{TEMPORARY}{os.getpid()}-{token(4)}")
     try:
         if entry.kind == LINK:
             os.symlink(entry.link, path)
@@ -56,7 +55,7 @@ def _write(path: str, content: Iterable[bytes]) -> None:
         for piece in content:
             view = memoryview(piece)
             size += len(view)
-            if len(view) >= 4096 and not any(view):
+            if len(view) >= 4096 and view == bytes(len(view)):
                 os.lseek(fd, len(view), os.SEEK_CUR)
                 continue
             while view:
@@ -131,6 +130,8 @@ def exchange(made: str, path: str) -> str:
 
 def _renamed(one: str, other: str, flag: int) -> bool:
     """Renames with a flag; False where the system or the file system cannot do that."""
+    import ctypes
+
     library = ctypes.CDLL(None, use_errno=True)
     first, second = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):

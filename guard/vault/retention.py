@@ -5,21 +5,23 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from guard.errors import GuardError
-from guard.vault import content
+from guard.vault import content, uses
 from guard.vault.manifest import Damaged, Manifest
+from guard.vault.names import ASIDE, MANIFEST, PACK, new_name
 from guard.vault.pack import Pack
-from guard.vault.store import ASIDE, MANIFEST, PACK, Vault, new_name
+from guard.vault.store import Vault
 
 NEWEST = 20  # snapshots that stay in any case
 HOUR, DAY = 3600.0, 86400.0
 HOURLY, DAILY = 24, 30  # for so many hours one each, for so many days one each
 ASIDES = 30 * DAY  # seconds for which what stood in the way of a restoration is kept
 SIZE = 2 << 30  # bytes of packs; beyond that the oldest snapshots go, but for the newest
+STEPS = 500  # snapshots that stay at most because a tool is going on
 MANY = 128  # manifests or packs at which a snapshot clears up by itself
 SMALL = 1 << 20  # bytes; smaller packs are put together
 
@@ -87,7 +89,7 @@ def crowded(vault: Vault) -> bool:
 
 def _drop(vault: Vault, manifests: dict[str, Manifest], size: int) -> int:
     rows = [(name, manifest.head.time, manifest.head.reason) for name, manifest in manifests.items()]
-    stay = kept(rows, time.time()) | {name for name in manifests if pinned(vault, name)}
+    stay = kept(rows, time.time()) | {name for name in manifests if pinned(vault, name)} | _needed(vault, manifests)
     _fit(vault, manifests, stay, size)
     gone = manifests.keys() - stay
     for name in gone:
@@ -96,16 +98,24 @@ def _drop(vault: Vault, manifests: dict[str, Manifest], size: int) -> int:
     return len(gone)
 
 
+def _needed(vault: Vault, names: Collection[str]) -> set[str]:
+    """The snapshots since the oldest from which a tool that is going on started: they are steps on the way to what is there."""
+    started = uses.held(vault.state, vault.root)
+    newest = sorted(names, reverse=True)[:STEPS]
+    return (started & set(names)) | {name for name in newest if started and name >= min(started)}
+
+
 def _fit(vault: Vault, manifests: dict[str, Manifest], stay: set[str], size: int) -> None:
     """Takes the oldest from those that stay until their contents fit."""
     stored = {digest: place.stored for pack in vault.packs() for digest, place in pack.places.items()}
     names = sorted(stay, key=lambda name: manifests[name].head.time)
     own = [name for name in names if manifests[name].head.reason != ASIDE]
+    started = uses.held(vault.state, vault.root)
     for name in names:
         total = sum(stored.get(digest, 0) for digest in set().union(*(manifests[each].digests() for each in stay)))
         if total <= size:
             return
-        if name not in own[-1:] and not pinned(vault, name):
+        if name not in own[-1:] and name not in started and not pinned(vault, name):
             stay.discard(name)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from guard import project
 from guard.change import DIRECTORY, FILE, LINK, Entry, kind_of
@@ -16,18 +16,25 @@ from guard.git import Git, GitFailed
 from guard.matching import KEEP
 from guard.paths import below, parent, physical
 from guard.policy import Policy
-from guard.vault import content
-from guard.vault.look import Found, different
+from guard.vault import content, place
+from guard.vault.glance import fingerprint, note, standing
+from guard.vault.look import different
 from guard.vault.manifest import GitState, Head, Manifest
 from guard.vault.mounts import Mounts
+from guard.vault.names import new_name
 from guard.vault.pack import Writer
+from guard.vault.refs import mark, repository
 from guard.vault.retention import clear, crowded
-from guard.vault.store import Pin, Vault, new_name
+from guard.vault.store import Pin, Vault
 from guard.world import Budget, World
 
+UNFINISHED = f"/{place.TEMPORARY}"  # in the paths of what another guard is just putting back
 SMALL = 1 << 20  # bytes up to which a file is read whole
 _TRIES = 3  # how often a file that changes while it is read is read again
 _MANY_COMMITS = 1 << 16  # refs that are remembered
+
+if TYPE_CHECKING:
+    from guard.vault.look import Found
 
 Row = Entry | tuple[str, str, os.stat_result]  # an entry that still holds, or a path, its level and what lstat says
 Progress = Callable[[int, int], None]  # told how many of how many files are done
@@ -58,12 +65,17 @@ def snapshot(root: str, policy: Policy, vault: Vault, reason: str = "snapshot", 
     """Takes a snapshot of what the policy protects in a root. Raises GuardError where it cannot be kept."""
     vault.prepare()
     with vault.lock():
+        stands = standing(root, policy, vault.state, world())
+        if stands is not None:
+            return Snapshot(vault, stands, Pin(vault, stands.head.name), fresh=False)
         start = time.time()
-        before = int(start * 1e9) - Mounts().grain(root)
-        last = vault.newest()
-        head = Head(new_name(start), root, start, before, reason, fingerprint(policy, root), git_state(root))
+        grain = Mounts().grain(root)
+        last, seen = vault.newest(), mark(root)
+        before = int(start * 1e9) - grain
+        head = Head(new_name(start), root, start, before, reason, fingerprint(policy, root, world()), git_state(root))
         found = _differences(last, head, vault)
         if last is not None and found == [] and last.head.git == head.git:
+            note(vault.directory, last, seen, grain)
             return Snapshot(vault, last, Pin(vault, last.head.name), fresh=False)
         rows = _known_rows(last, found) or list(walk(policy, root, world()))
         with vault.writer(head.name) as writer:
@@ -72,6 +84,7 @@ def snapshot(root: str, policy: Policy, vault: Vault, reason: str = "snapshot", 
         if last is not None and last.same(manifest) and all(entry.ctime < last.head.before for entry in manifest):
             return Snapshot(vault, last, Pin(vault, last.head.name), tuple(taker.unreadable), fresh=False)
         vault.write_manifest(manifest)
+        note(vault.directory, manifest, seen, grain)
         taken = Snapshot(vault, manifest, Pin(vault, head.name), tuple(taker.unreadable), len(writer.places))
     if crowded(vault):
         with suppress(GuardError):
@@ -106,13 +119,13 @@ def world() -> World:
 def walk(policy: Policy, root: str, tree: World) -> Iterator[tuple[str, str, os.stat_result]]:
     """Path, level and stat of what is protected, of what protected links of the root lead to, and of the directories above it.
 
-    A directory that is not protected itself has the level "". Guard's own files are left out.
+    A directory that is not protected itself has the level "". Guard's own files are left out, unfinished ones among them.
     """
     own = [physical(tree, path) for path in project.own_dirs(tree.environ)]
     seen: set[str] = set()
     for top in tops(policy, root):
         for path, level, found in policy.visit(top, tree):
-            if path in seen or any(below(path, directory) for directory in own):
+            if path in seen or UNFINISHED in path or any(below(path, directory) for directory in own):
                 continue
             yield from _above(path, top, seen, tree)
             seen.add(path)
@@ -211,23 +224,6 @@ def _copied(fd: int, size: int, writer: Writer, known: Iterable[bytes]) -> bytes
     return digest if digest in known or digest in writer.places else writer.add_stream(content.pieces(fd))
 
 
-def fingerprint(policy: Policy, root: str) -> str:
-    """What tells whether the policy of a root is still the same."""
-    next(policy.protected(root, world()), None)  # finds the roots inside
-    rules = [(each.path, each.lists, each.settings) for each in policy.roots if below(root, each.path) or below(each.path, root)]
-    return f"{zlib.crc32(repr(rules).encode('utf-8', 'surrogateescape')):08x}"
-
-
-def repository(root: str) -> str:
-    """The top of the work tree that a root lies in, else the root itself."""
-    above = root
-    while above != "/":
-        if os.path.lexists(f"{above}/.git"):
-            return above
-        above = parent(above)
-    return root
-
-
 def git_state(root: str) -> GitState:
     """Where the repository stands; empty where there is none or git cannot be asked."""
     top = repository(root)
@@ -244,15 +240,4 @@ def git_state(root: str) -> GitState:
     commit = git.line("rev-parse", "-q", "--verify", "HEAD^{commit}")
     head = git.line("symbolic-ref", "-q", "HEAD")
     held = sorted({*refs.values(), *([commit] if commit else [])})[:_MANY_COMMITS]
-    return GitState(head, commit, tuple(held), refs.get("refs/stash", ""), _index_checksum(git, top))
-
-
-def _index_checksum(git: Git, top: str) -> str:
-    """What the index file says of itself in its last bytes."""
-    path = git.line("rev-parse", "--git-path", "index")
-    try:
-        with open(os.path.join(top, path), "rb") as file:
-            file.seek(-20, os.SEEK_END)
-            return file.read().hex()
-    except (OSError, ValueError):
-        return ""
+    return GitState(head, commit, tuple(held), refs.get("refs/stash", ""))

@@ -8,29 +8,15 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
-import re
-import secrets
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from guard.errors import BUSY, FAULT, STATE, USAGE, GuardError
-from guard.paths import name as last_name
 from guard.vault import content
 from guard.vault.manifest import Damaged, Manifest, TooNew
+from guard.vault.names import ASIDE, MANIFEST, PACK, TEMPORARY, identity, token
 from guard.vault.pack import Pack, Writer
-
-MANIFEST, PACK = ".manifest", ".pack"
-_TEMPORARY = "tmp-"
-
-
-def identity(root: str) -> str:
-    """The name of a project's directory in the state directory: its own name, and a digest of the path that it is at."""
-    raw = os.fsencode(root)
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", last_name(root))[:40] or "root"
-    return f"{plain}-{hashlib.sha256(raw).hexdigest()[:12]}"
 
 
 class Vault:
@@ -41,6 +27,7 @@ class Vault:
             todo = "set GUARD_STATE_DIR, XDG_STATE_HOME or HOME to one that can be written"
             raise GuardError("there is no directory to keep copies in", todo=todo, code=FAULT)
         self.root = root
+        self.state = state
         self.directory = f"{state}/{identity(root)}"
         self.damaged: dict[str, str] = {}  # what could not be read, and why
         self._packs: dict[str, Pack] = {}
@@ -87,7 +74,7 @@ class Vault:
     def written(self, kind: str, name: str) -> Iterator[int]:
         """A new file that appears under its name when the block is left without an error, and not at all otherwise."""
         directory = f"{self.directory}/{'packs' if kind == PACK else 'manifests'}"
-        temporary = f"{directory}/{_TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
+        temporary = f"{directory}/{TEMPORARY}{os.getpid()}-{token(4)}"
         try:
             fd = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
@@ -204,7 +191,7 @@ class Vault:
             f"{self.directory}/{kind}/{entry}"
             for kind in ("packs", "manifests")
             for entry in self._listed(kind)
-            if entry.startswith(_TEMPORARY)
+            if entry.startswith(TEMPORARY)
         ]
 
     def _listed(self, kind: str) -> Iterable[str]:
@@ -212,9 +199,6 @@ class Vault:
             return os.listdir(f"{self.directory}/{kind}")
         except OSError:
             return ()
-
-
-ASIDE = "aside"  # the reason of a manifest that keeps what stood in the way of a restoration
 
 
 class Pin:
@@ -238,12 +222,6 @@ class Pin:
 
 class _Empty(Exception):
     """There is nothing to keep in the pack."""
-
-
-def new_name(now: float) -> str:
-    """A name for a snapshot: names sort by time."""
-    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
-    return f"{moment}-{int(now * 1000) % 1000:03d}{secrets.token_hex(2)}"
 
 
 def _good(pack: Pack, digest: bytes) -> bool:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from guard.change import (
     CREATED,
@@ -32,11 +33,14 @@ from guard.matching import KEEP, LOCK, PRESENT, RANK
 from guard.paths import below, child, parent
 from guard.policy import Policy
 from guard.vault.evidence import Evidence
-from guard.vault.look import Found, different
+from guard.vault.look import different
 from guard.vault.manifest import Manifest
 from guard.vault.snapshot import entry_of, tops, walk, world
 from guard.vault.store import Vault
 from guard.world import World
+
+if TYPE_CHECKING:
+    from guard.vault.look import Found
 
 AGAIN = (0.05, 0.15)  # seconds after which an absent file is looked for again: programs that save remove and create
 
@@ -93,6 +97,8 @@ def verify(
     with vault.lock():
         hidden: list[Entry] = []
         found = list(different(manifest, hidden))
+        if not found and not hidden and all(top in manifest.paths for top in tops(policy, manifest.head.root)):
+            return []
         _look_again(found, pause)
         evidence = Evidence(manifest, vault, (entry.path for entry, _ in found))
         pin = policy.setting(manifest.head.root, "branches") == "pin"

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from guard.errors import GuardError
 from guard.vault import retention
+from guard.vault.names import ASIDE
 from guard.vault.retention import ASIDES, DAY, HOUR, NEWEST, check, clear, kept, mend
-from guard.vault.store import ASIDE, Vault
+from guard.vault.store import Vault
 from tests.vault.child import forked
 from tests.vault.project_tree import FILES, Project, build
 
