@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import NamedTuple
 else:
     from guard.record import NamedTuple
 
 AGENT, PERSON = "agent", "person"
-_ANCESTOR_LIMIT = 64
 
 
 class Actor(NamedTuple):
@@ -70,20 +67,155 @@ PROGRAMS = {
     "guard": "guard",
     "pathguard": "guard",
 }
-_INTERPRETERS = ("node", "bun", "deno", "python", "ruby", "perl", "bash", "dash", "sh", "zsh")
+# Programs that give a person a terminal, by the name of the process (of which systems keep 15 characters). Whoever holds the
+# other end of a terminal can type into it; what is not named here may be a script.
+TERMINALS = frozenset(
+    """login sshd sshd-session mosh-server getty agetty xterm uxterm rxvt urxvt urxvtd st alacritty kitty foot footserver ghostty
+    gnome-terminal-server kgx gnome-console ptyxis ptyxis-agent konsole yakuake xfce4-terminal lxterminal mate-terminal qterminal
+    terminology terminator tilix guake sakura termite wezterm-gui wezterm-mux-server contour rio blackbox cosmic-term
+    deepin-terminal io.elementary.terminal Terminal iTerm2 iTermServer conmon containerd-shim""".split()
+)
+# Programs that run something in a terminal of its own for whoever has called them: that terminal counts.
+PASSING = frozenset(["sudo", "su", "doas", "run0"])
+MULTIPLEXER = "tmux"
+# Programs that type into terminals, or run what somebody has left for later.
+UNCLEAR = frozenset(
+    """script expect unbuffer socat screen SCREEN dtach abduco zellij at atd batch cron crond anacron code cursor windsurf zed
+    idea pycharm webstorm goland electron""".split()
+)
+OWN, START = "guard", "guard/hot/start.py"
+_COMMAND_LENGTH = 15  # characters of a process's name that Linux keeps
+INTERPRETERS = ("node", "bun", "deno", "python", "ruby", "perl", "bash", "dash", "sh", "zsh", "fish", "ksh", "busybox")
 
 
-def who(environ: Mapping[str, str], ancestors: Iterable[str], tty: bool) -> Actor:
-    """The caller, from the environment, the names or script paths of the processes above, and whether it owns a terminal."""
-    marked = mark(environ)
+class Process(NamedTuple):
+    """One process: its number, its names (what the system calls it, its program's, its script's), the file name of its program
+    and its environment where they can be read, and its session."""
+
+    number: int
+    names: tuple[str, ...]
+    program: str = ""
+    environ: Mapping[str, str] | None = None
+    session: int = 0
+
+
+class Surroundings(NamedTuple):
+    """Where a process runs.
+
+    `line` is the process itself and those above it, nearest first; `whole` says that the line was followed to its end;
+    `foreground` that there is a terminal and the process is in its foreground; `terminal` names that. `watching` are the
+    surroundings of the clients that show the window, where the terminal is one of a multiplexer's.
+    """
+
+    line: tuple[Process, ...] = ()
+    whole: bool = False
+    foreground: bool = False
+    terminal: str = ""
+    watching: tuple[Surroundings, ...] = ()
+
+
+def who(environ: Mapping[str, str], where: Surroundings) -> Actor:
+    """The caller. Where it is an agent without a name, `mark` says why it cannot be told to be a person."""
+    marked = mark(environ) or _agent_above(where.line[1:])
     if marked is not None:
         return marked
-    for ancestor in ancestors:
-        for part in ancestor.split("/"):
-            name = PROGRAMS.get(part.partition(".")[0])
-            if name is not None:
-                return Actor(AGENT, name, part)
-    return Actor(PERSON) if tty else Actor(AGENT)
+    if not where.foreground:
+        return Actor(AGENT, "", "no terminal in whose foreground it runs")
+    return _held(environ, where)
+
+
+def _agent_above(line: Iterable[Process]) -> Actor | None:
+    """The agent among processes, told by a name or by a mark in an environment. That of the first process of all is a setting."""
+    for process in line:
+        found = agent(process.names)
+        if found:
+            return Actor(AGENT, found, process.names[0])
+        marked = mark(process.environ or {}) if process.number != 1 else None
+        if marked is not None:
+            return marked
+    return None
+
+
+def agent(names: Iterable[str]) -> str:
+    """The client, or guard, that a process of these names is; "" for none.
+
+    A client is told by any directory on the way to its script, guard by its own name alone: its shims stand below one.
+    """
+    for name in names:
+        parts = name.split("/")
+        for at, part in enumerate(parts, 1):
+            found = PROGRAMS.get(part.partition(".")[0], "")
+            if found and (found != OWN or at == len(parts) or name.endswith(f"/{START}")):
+                return found
+    return ""
+
+
+def called(name: str, words: Sequence[str]) -> tuple[str, ...]:
+    """What a process is called: by the system, by its caller, and the script that it runs."""
+    first = words[0].rpartition("/")[2].lstrip("-").partition(":")[0] if words else ""
+    names = [name, first]
+    if interprets(first) or interprets(name):
+        options = [word for word in words[1:2] if word.startswith("-") and not word.startswith("--") and "c" in word]
+        names += [next((word for word in words[1:] if not word.startswith("-")), "")] if not options else []
+    return tuple(names)
+
+
+def _held(environ: Mapping[str, str], where: Surroundings) -> Actor:
+    """PERSON where the other end of the terminal is held by something that shows it to one."""
+    if not where.whole or not where.line:
+        return Actor(AGENT, "", "the processes above it cannot be followed")
+    session, at = where.line[0].session, 0
+    while True:
+        leader = next((n for n in range(at, len(where.line)) if where.line[n].number == session), None)
+        if leader is None:
+            return Actor(AGENT, "", "the session that it belongs to was left")
+        if leader + 1 == len(where.line):
+            return Actor(PERSON)  # whoever holds it is outside of what can be seen here, as for a container
+        holder = where.line[leader + 1]
+        if not _is(holder, PASSING):
+            break
+        session, at = holder.session, leader + 1
+    doubt = _doubt(holder, environ, where)
+    return Actor(AGENT, "", doubt) if doubt else Actor(PERSON)
+
+
+def _doubt(holder: Process, environ: Mapping[str, str], where: Surroundings) -> str:
+    """Why the process that holds the terminal does not show it to a person; "" where it does."""
+    shown = holder.names[0] if holder.names else "?"
+    if unclear := next((p.names[0] for p in where.line if p.names and p.names[0] in UNCLEAR), ""):
+        return f"it runs below {unclear}"
+    if shown.startswith(MULTIPLEXER):
+        return "" if any(who({}, each).kind == PERSON for each in where.watching) else "nobody is looking at its tmux window"
+    if holder.number == 1 and not where.terminal.startswith("/dev/pts/"):
+        return ""
+    if not (_is(holder, TERMINALS) or shown.startswith("Relay(")):
+        return f"its terminal is held by {shown}, which is none of the programs that show one"
+    places = [at for at in (environ, *(p.environ or {} for p in where.line)) if "SSH_CONNECTION" in at]
+    return "it comes over the network from this very machine" if any(map(_from_here, places)) else ""
+
+
+def _is(process: Process, names: frozenset[str]) -> bool:
+    """Is it one of these, by its name and, where that can be read, by the file that it runs?"""
+    short = {name[:_COMMAND_LENGTH] for name in names}
+    if not process.names or process.names[0][:_COMMAND_LENGTH] not in short:
+        return False
+    program = process.program
+    return not program or program[:_COMMAND_LENGTH] in short or _script(process) in names
+
+
+def _script(process: Process) -> str:
+    """The name of the script that an interpreter runs, "" for none."""
+    return process.names[2].rpartition("/")[2] if interprets(process.program) and len(process.names) > 2 else ""
+
+
+def _from_here(environ: Mapping[str, str]) -> bool:
+    words = environ["SSH_CONNECTION"].split()
+    return len(words) == 4 and (words[0] == words[2] or words[0].startswith("127.") or words[0] == "::1")
+
+
+def interprets(program: str) -> bool:
+    """Is it, by its name, a program that runs scripts?"""
+    return program.rstrip("0123456789.").lstrip("-") in INTERPRETERS
 
 
 def mark(environ: Mapping[str, str]) -> Actor | None:
@@ -105,50 +237,3 @@ def _client(variable: str) -> str | None:
 def audience(environ: Mapping[str, str], stderr_is_tty: bool) -> str:
     """For whom a message is: PERSON only without any agent's mark and with a terminal to read it on."""
     return PERSON if stderr_is_tty and mark(environ) is None else AGENT
-
-
-def terminal() -> bool:
-    """True when there is a controlling terminal and the calling process group is in its foreground."""
-    try:
-        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(fd) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-
-
-def ancestors() -> list[str]:
-    """The names of the processes above this one, nearest first, and the scripts that interpreters among them run.
-
-    Empty where there is no /proc.
-    """
-    found: list[str] = []
-    process = os.getppid()
-    for _ in range(_ANCESTOR_LIMIT):
-        if process <= 0:
-            break
-        above, names = _process(process)
-        found += names
-        process = above
-    return found
-
-
-def _process(process: int) -> tuple[int, list[str]]:
-    """The parent's number (0: unknown) and the names of one process."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            status = file.read()
-        with open(f"/proc/{process}/cmdline", "rb") as file:
-            words = [os.fsdecode(word) for word in file.read(4096).split(b"\0")]
-        name, _, rest = status.partition(b"(")[2].rpartition(b")")
-        above = int(rest.split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0, []
-    names = [os.fsdecode(name), words[0].rpartition("/")[2]]
-    if names[1].rstrip("0123456789.").lstrip("-") in _INTERPRETERS:
-        names += [next((word for word in words[1:] if not word.startswith("-")), "")]
-    return above, names

@@ -58,8 +58,9 @@ def test_the_refusal_for_a_person() -> None:
         "They may be edited, not deleted. Nothing was run.\n"
         'Why: guard.toml:6 keep "/specs/"\n'
         "Instead: name only paths that are not protected.\n"
-        "More: guard explain r7f3\n"
+        "More: guard explain r7f3 · guard allow r7f3 · guard wrong r7f3\n"
     )
+    assert "guard allow" not in render(FOUR, request(), "agent")
 
 
 def test_one_victim_stands_in_the_first_line() -> None:
@@ -121,7 +122,7 @@ def test_every_loss_has_words(code: str) -> None:
 
 
 def test_words_stand_only_for_codes() -> None:
-    assert set(LOSSES) | set(UNKNOWNS) | {"lift-guard", "allowed", "excepted"} == set(CODES)
+    assert set(LOSSES) | set(UNKNOWNS) | {"lift-guard", "allowed", "excepted", "granted", "suspended"} == set(CODES)
 
 
 def test_guards_own_fault_says_so() -> None:

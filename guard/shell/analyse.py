@@ -6,8 +6,9 @@ import sys
 
 from guard.effects import DELETE, LINK, MOVE, OVERWRITE, TRUNCATE, Analysis, At, Effect, Unknown
 from guard.overlay import View
+from guard.shell.interactive import TERMINAL
 from guard.shell.nodes import TooMany
-from guard.shell.state import State
+from guard.shell.state import State, Stream
 from guard.shell.text import command_line
 from guard.shell.walk import Limit, Walker
 from guard.world import OutOfBudget
@@ -30,12 +31,19 @@ def undone(effect: Effect, results: list[State]) -> bool:
     return all(result.view.touched(target.path) and result.view.shows(target.path) for result in results)
 
 
-def analyse(text: str, cwd: str, world: World) -> Analysis:
+def analyse(text: str, cwd: str, world: World, typing: bool = False) -> Analysis:
     """What the text would do, run by bash in the physical directory `cwd`.
 
-    Never raises: what could not be done within the limits is an Unknown with the limit's code and no reach.
+    With `typing` somebody may type into what it starts: a program that would run that has the effect OPEN_SHELL. Never raises:
+    what could not be done within the limits is an Unknown with the limit's code and no reach.
     """
-    return _analysed(text, cwd, world, lambda walker, state: walker.run_process(state, text))
+
+    def run(walker: Walker, state: State) -> list[State]:
+        if typing:
+            walker.typing, state.input = True, Stream(TERMINAL)
+        return walker.run_process(state, text)
+
+    return _analysed(text, cwd, world, run)
 
 
 def analyse_call(argv: tuple[str, ...], cwd: str, world: World) -> Analysis:

@@ -557,6 +557,9 @@ def _hash(walker: Walker, state: State, argv: Argv) -> None:
         state.hashed = {}
 
 
+_KEYWORDS = frozenset("if then else elif fi for in while until do done case esac select function time coproc { } [[ ]] !".split())
+
+
 def _which(walker: Walker, state: State, argv: Argv) -> None:
     """type, hash, command -v: whether a name means something. The environment's PATH is searched."""
     names = [w for w in argv[1:] if not (isinstance(w, str) and w.startswith("-"))]
@@ -565,8 +568,12 @@ def _which(walker: Walker, state: State, argv: Argv) -> None:
         if isinstance(name, Pattern):
             state.write(unknown("unknown-output", str(name)))
             state.status = None
-        elif name in state.functions or name in BUILTINS:
+        elif name in state.functions or name in BUILTINS or name in state.aliases or name in _KEYWORDS:
             state.write(name + "\n")
+        elif "/" in name:
+            exists = state.view.exists(name) if name.startswith("/") else None
+            state.write(unknown("unknown-output", name) if exists is None else f"{name}\n" if exists else "")
+            state.status = None if exists is not False else 1  # it may be no program
         else:
             path = state.exports().get("PATH", "")
             found = [f"{d}/{name}" for d in str(path).split(":") if d.startswith("/") and state.view.exists(f"{d}/{name}")]

@@ -21,8 +21,9 @@ WRAPPERS = frozenset(
     """nohup setsid chronic unbuffer eatmydata fakeroot nice ionice stdbuf timeout gtimeout taskset chrt numactl prlimit
     setpriv doas pkexec gosu su-exec setuidgid tini dumb-init catchsegv strace ltrace valgrind xvfb-run dbus-run-session
     firejail systemd-run systemd-inhibit caffeinate rlwrap unshare nsenter cgexec faketime proxychains proxychains4 torify
-    torsocks ssh-agent arch poetry pipenv uv hatch pdm rye pixi conda mamba bundle mise asdf rbenv pyenv dotenv doppler op
-    direnv aws-vault devbox heroku coverage rtk noglob nocorrect perf setarch linux32 linux64 choom ld.so retry daemonize
+    torsocks ssh-agent arch poetry pipenv uv uvx pipx dtach abduco zellij hatch pdm rye pixi conda mamba
+    bundle mise asdf rbenv pyenv dotenv doppler op direnv aws-vault devbox heroku coverage rtk noglob nocorrect perf setarch
+    linux32 linux64 choom ld.so retry daemonize
     start-stop-daemon env genv sudo su runuser script flock watch time gtime busybox toybox chroot at batch tmux screen
     hyperfine concurrently nix-shell nix xargs gxargs parallel entr gdb""".split()
 )

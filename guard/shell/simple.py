@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guard import expressions as re
-from guard.effects import Analysis, At, Effect, Pattern, Text, Unknown, join, unknown
+from guard.effects import OPEN_SHELL, Analysis, At, Cause, Effect, Pattern, Somewhere, Text, Unknown, join, unknown
 from guard.shell import words
 from guard.shell.expand import Failed
 from guard.shell.names import BUILTINS, PROGRAMS, SHELLS, WRAPPERS
@@ -180,6 +180,8 @@ def external(walker: Walker, state: State, argv: tuple[Text, ...], env: Mapping[
     from guard.tools import model_of
 
     name = argv[0]
+    if walker.typing:
+        _opening(walker, state, argv)
     if isinstance(name, Pattern):
         return _unknown_command(walker, state, argv)
     if name in state.hashed:
@@ -320,6 +322,16 @@ def _told(walker: Walker, state: State, results: list[State]) -> Analysis:
     return Analysis(
         output=outputs[0] if same else unknown("unknown-output", "output"), status=statuses.pop() if len(statuses) == 1 else None
     )
+
+
+def _opening(walker: Walker, state: State, argv: tuple[Text, ...]) -> None:
+    """Notes that somebody may type commands, where the program takes them from the terminal, or is named there."""
+    from guard.shell import interactive
+
+    named = isinstance(argv[0], Pattern) and interactive.typed(argv[0])
+    if named or (interactive.typed(state.input.text) and interactive.waits(argv)):
+        cause = Cause(command_line(argv), str(state.cwd))
+        walker.record(Effect(OPEN_SHELL, Somewhere("/")), state, cause)
 
 
 def _unknown_command(walker: Walker, state: State, argv: tuple[Text, ...]) -> list[State]:

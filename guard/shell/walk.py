@@ -8,6 +8,7 @@ from guard.effects import (
     EDIT,
     OVERWRITE,
     TRUNCATE,
+    UNJUDGED,
     Analysis,
     At,
     Below,
@@ -86,6 +87,7 @@ class Walker:
         self.scripts: list[tuple[str, tuple[Text, ...]]] = []
         self.substituted: int | None = 0
         self.dropped = False  # some state did not come to the end: what it did may stand all the same
+        self.typing = False  # somebody may type into what reads from the terminal, unseen
         self._substitutions = 0
         self._parsed: dict[str, Parsed] = {}
         self._last: Cause | None = None
@@ -107,7 +109,9 @@ class Walker:
             effect = effect._replace(content=view.read(effect.source))
         if effect.cause is None:
             effect = effect._replace(cause=cause)
-        if isinstance(target, At) and effect.action != CREATE:
+        if effect.action == UNJUDGED:  # what a branch has, whatever the tree holds by now
+            self._keep(effect)
+        elif isinstance(target, At) and effect.action != CREATE:
             was = view.lookup(target.path).was
             for path in view.originals(target.path):
                 same = path == was

@@ -83,7 +83,12 @@ PLAIN: dict[str, Plain] = {
     "arch": Plain("de"),
     "poetry": Plain("CP", "directory project", word="run"),
     "pipenv": Plain(word="run"),
-    "uv": Plain("p", "python project with directory", word="run"),
+    "uv": Plain("p", "python project with with-requirements with-editable directory index-url extra group env-file", word="run"),
+    "uvx": Plain("pwci", "python from with with-requirements with-editable directory index-url env-file constraints"),
+    "pipx": Plain("", "spec python index-url pip-args", word="run"),
+    "dtach": Plain("aAcnNper"),
+    "abduco": Plain("e", skip=1),
+    "zellij": Plain("nd", "name cwd direction height width x y", word="run"),
     "hatch": Plain("e", "env", word="run"),
     "pdm": Plain("p", "project", word="run"),
     "rye": Plain(word="run"),
@@ -120,8 +125,10 @@ PLAIN: dict[str, Plain] = {
 
 def _plain(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     base = str(argv[0]).rpartition("/")[2]
-    row = PLAIN["ld.so" if base.startswith("ld-") else base]
     rest = list(argv[1:])
+    if base == "uv" and rest[:2] == ["tool", "run"]:
+        base, rest = "uvx", rest[2:]
+    row = PLAIN["ld.so" if base.startswith("ld-") else base]
     long = row.long.split()
     if row.word:
         while rest and rest[0] != row.word and isinstance(rest[0], str) and rest[0].startswith("-"):
@@ -136,8 +143,10 @@ def _plain(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     rest = rest[row.skip :]
     if rest and rest[0] == "--":
         rest.pop(0)
-    while rest and isinstance(rest[0], str) and re.match(r"[A-Za-z_]\w*=", rest[0]):
+    while rest and isinstance(rest[0], str) and re.match(r"[A-Za-z_]\w*=[^=]", rest[0]):
         rest.pop(0)
+    if base in ("uvx", "pipx") and rest and isinstance(rest[0], str):
+        rest[0] = re.split(r"[@\[=<>~!]", rest[0])[0] or rest[0]  # a package may name its version
     return external(walker, state, tuple(rest), env) if rest else _nothing(state, argv)
 
 
@@ -279,6 +288,8 @@ def _script(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     if not found.has("a") and file != "/dev/null" and call.exists(file):
         walker.record(Effect(OVERWRITE, call.through(file)), state, cause)
     text = found.value("c")
+    if text is None and len(found.operands) > 1:  # as BSD and macOS have it: script FILE COMMAND...
+        return external(walker, state, found.operands[1:], env)
     return _by_shell(walker, state, text, env) if text is not None else _nothing(state, argv)
 
 
@@ -343,6 +354,9 @@ def _from_input(walker: Walker, state: State, argv: Argv, env: Env) -> list[Stat
     return _by_shell(walker, state, text, env)
 
 
+_KEYS = {"Enter": "\n", "C-m": "\n", "C-j": "\n", "KPEnter": "\n", "Space": " ", "Tab": " "}
+
+
 def _tmux(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     """tmux and screen: a command to run in a window, or keys that type one."""
     table = Table("2CDdAPXEuvVNlJk", "cfLSTnstxyeF", permute=False)
@@ -351,7 +365,9 @@ def _tmux(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
     found = parse(rest, table)
     words = found.operands
     if verb.startswith("send"):
-        words = tuple(w for w in words if w not in ("Enter", "C-m", "KPEnter"))
+        words = tuple(_KEYS.get(str(w), w) for w in words)
+        named = any(word in _KEYS.values() for word in words)
+        words = (join(*words),) if named and " " in words else tuple(word for word in words if word != "\n")
     if verb.startswith("send") and words:
         # Who reads the keys is not known: what a shell makes of them counts, what it cannot read does not.
         outer, state.script = state.script, True
@@ -386,9 +402,14 @@ def _texts(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
 
 
 def _nix(walker: Walker, state: State, argv: Argv, env: Env) -> list[State]:
-    for option, text in itertools.pairwise(argv):
+    for at, (option, text) in enumerate(itertools.pairwise(argv), 2):
+        if option in ("--command", "-c") and argv[1] in ("shell", "develop", "run"):
+            return external(walker, state, argv[at - 1 :], env)
         if option in ("--run", "--command", "-c"):
             return _by_shell(walker, state, text, env)
+    if argv[1:2] == ("run",) and "--" in argv[2:]:
+        named = next((str(word) for word in argv[2:] if "#" in str(word)), "")
+        return external(walker, state, (named.rpartition("#")[2] or "nix", *argv[argv.index("--") + 1 :]), env)
     return _nothing(state, argv)
 
 

@@ -225,6 +225,7 @@ DEEDS = deeds.table(
     ("path.basename", deeds.last_part),
     ("path.dirname", deeds.first_part),
     ("os.homedir", deeds.home),
+    ("=process.env.* process.env.[] Deno.env.get", deeds.environment),
     ("require import", _require),
     ("Set Array.from Object.freeze Promise.all", _same),
     ("console.log console.info", deeds.printed("\n")),

@@ -8,21 +8,29 @@ from guard.tools.call import Call
 from guard.tools.process import passed
 
 # commands that weaken the protection: a person may give them, an agent not; the others look, keep or add
-LIFTING = frozenset(["allow", "unprotect", "suspend", "uninstall"])
+LIFTING = frozenset(["allow", "protect", "unprotect", "suspend", "uninstall"])
 # commands with verbs or flags of which some do
 PARTS = {
     "hooks": frozenset(["uninstall", "remove", "disable"]),
     "git-hook": frozenset(["uninstall", "remove", "disable"]),
     "shims": frozenset(["uninstall", "remove", "disable"]),
     "service": frozenset(["uninstall", "remove", "disable", "stop"]),
-    "init": frozenset(["--observe"]),
+    "init": frozenset(["--observe", "--unwire", "--remove"]),
+    "loop": frozenset(["reset"]),
+    "run": frozenset(["reset"]),
     "install": frozenset(["--uninstall", "--remove"]),
 }
 RUNNING = frozenset(["exec", "run", "loop"])
-LOOP_VERBS = frozenset(
-    ["status", "log", "pause", "resume", "mode", "stop", "steer", "report", "eval", "tail", "reset", "list", "show"]
-)
+# Modules of guard's that lift its protection, for whoever imports them instead of calling a command.
+MODULES = frozenset(["cli", "main", "__main__", "granting", "acceptance", "policy_file", "hot.start"])
+COMMANDS = frozenset(["allow", "always", "accept", "suspend", "protect", "standing", "uninstall"])
+SCRIPTS = ("guard/hot/start.py", "guard/main.py", "guard/__main__.py")  # files that are the command line
+# Variables by which a command would choose where guard's own files are: what is there then was put there by whoever chose.
+PLACES = ("GUARD_STATE_DIR", "XDG_STATE_HOME", "HOME")
+BELIEVING = frozenset(["restore"])  # commands that write to the tree what they find there
+LOOP_VERBS = frozenset(["status", "log", "pause", "resume", "mode", "stop", "steer", "report", "eval", "tail", "list", "show"])
 GENTLE_FLAGS = frozenset(["--help", "-h", "--dry-run", "--print", "--version"])
+ENDING = ("suspend", "--end")  # protects again
 VALUES = frozenset(("--cwd --config -C --timeout --agent --prompt --max-iterations --verify --reason --for -p -n").split())
 
 
@@ -38,17 +46,30 @@ def guard(call: Call) -> Analysis:
     if not words:
         return _quiet()
     verb, *rest = words
-    if verb in RUNNING:
+    if verb in RUNNING and not (verb != "exec" and rest[:1] == ["reset"]):
         return _run(call, str(verb), rest)
     if not isinstance(verb, str):
-        return Analysis((_lift(call),))
-    return Analysis((_lift(call),)) if _lifts(verb, rest) else _quiet()
+        return Analysis((lifted(call),))
+    believing = verb in BELIEVING and any(call.env.get(name) != call.view.world.environ.get(name) for name in PLACES)
+    return Analysis((lifted(call),)) if believing or _lifts(verb, rest) else _quiet()
+
+
+def weakens(module: str) -> bool:
+    """Is it a module of guard's by which its protection can be lifted?"""
+    package, _, rest = module.partition(".")
+    return package == "guard" and (rest in MODULES or rest.partition(".")[::2] in {("commands", name) for name in COMMANDS})
+
+
+def is_script(path: str, content: bytes) -> bool:
+    """Is a script guard's command line: its own file, or what an installation has made of it?"""
+    called = path.rpartition("/")[2] in ("guard", "pathguard") and b"guard.main" in content
+    return called or any(path == name or path.endswith("/" + name) for name in SCRIPTS)
 
 
 def _lifts(verb: str, rest: list[Text]) -> bool:
     """True when the command weakens the protection; what is no command of guard's weakens nothing."""
     before = rest[: rest.index("--")] if "--" in rest else rest
-    if any(word in GENTLE_FLAGS for word in before):
+    if any(word in GENTLE_FLAGS for word in before) or (verb, *before) == ENDING:
         return False
     return verb in LIFTING or bool(PARTS.get(verb, frozenset()) & set(map(str, before)))
 
@@ -75,7 +96,7 @@ def _quiet() -> Analysis:
     return Analysis(output=unknown("unknown-output", "guard"))
 
 
-def _lift(call: Call) -> Effect:
+def lifted(call: Call) -> Effect:
     """The protection of this project is weakened: of the nearest directory upwards with a configuration or a .git."""
     if not isinstance(call.cwd, str):
         return Effect(LIFT, At("/guard.toml"))

@@ -330,6 +330,7 @@ def _environment(reader: Reader, args: Args) -> Value:
 
 
 DEEDS = deeds.table(
+    ("ENV.[]", deeds.environment),
     ("unlink File::Remove::remove", _unlink),
     ("rmdir", deeds.each("rmdir")),
     ("rmtree remove_tree File::Path::rmtree File::Path::remove_tree", _remove_tree),

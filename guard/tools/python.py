@@ -100,11 +100,14 @@ def _version() -> Text:
 
 def _script(call: Call, path: Text, rest: tuple[Text, ...]) -> Analysis:
     """A file, or a directory with a __main__.py."""
+    from guard.tools import own
     from guard.tools.python_ast import follow
 
     if call.is_dir(path) and isinstance(path, str):
         path = path.rstrip("/") + "/__main__.py"
     source = call.read(path)
+    if isinstance(path, str) and own.is_script(path, source or b""):
+        return passed(call.run(("guard", *rest), cwd=call.cwd, env=call.env, stdin=call.stdin))
     if source is None or not isinstance(path, str):
         known = isinstance(path, str) and path.startswith(("/dev/", "/proc/")) and call.stdin is not None
         return follow(call, call.stdin or "", [path, *rest], None, None) if known else Analysis()
@@ -120,6 +123,8 @@ COMMANDS = {
     "pip": "pip",
     "guard": "guard",
     "guard.main": "guard",
+    "guard.__main__": "guard",
+    "guard.hot.start": "guard",
     "pathguard": "guard",
     "pre_commit": "pre-commit",
     "invoke": "invoke",

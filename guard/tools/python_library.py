@@ -314,6 +314,26 @@ def _import(program: Program, args: Args) -> Any:
     return full if args.source != "__import__()" or "." not in name else load(program, name.partition(".")[0])
 
 
+def _run_module(program: Program, args: Args) -> Any:
+    """runpy.run_module: as python -m, with the arguments of this program."""
+    from guard.tools.python_modules import told
+
+    name = args.get(0, "mod_name")
+    if isinstance(name, str):
+        told(program, f"{name}.__main__" if "." not in name else name)
+    return program.opaque(args)
+
+
+def _run_path(program: Program, args: Args) -> Any:
+    """runpy.run_path: as python FILE."""
+    from guard.tools import own
+
+    path = args.get(0, "path_name")
+    if isinstance(path, str) and own.is_script(path, program.process.here.read(path) or b""):
+        program.process.emit(own.lifted(program.process.here))
+    return program.opaque(args)
+
+
 # --- os and shutil
 
 
@@ -686,6 +706,8 @@ LIBRARY: dict[str, Function] = {
     "builtins.__import__": _import,
     "importlib.import_module": _import,
     "importlib.__import__": _import,
+    "runpy.run_module": _run_module,
+    "runpy.run_path": _run_path,
     "sys.exit": _exit,
     "os._exit": _exit,
     "os.abort": _exit,

@@ -35,7 +35,7 @@ COMBINATIONS = 16
 # A program that holds none of these words harms no file that guard could name.
 LIVELY = re.compile(
     r"unlink|remove|rmtree|rmdir|renam|replac|truncate|system|popen|Popen|subprocess|exec|spawn|open|write|move|copy|touch|link|trash|"
-    r"unpack|extract|getoutput|input|save|to_[a-z]+|send2|dump|call|run|eval|import_|getattr|sh\b|compile|chdir|environ|map|Thread|clean|retrieve|Handler|basicConfig"
+    r"unpack|extract|getoutput|input|save|to_[a-z]+|send2|dump|call|run|eval|import_|getattr|sh\b|compile|chdir|environ|map|Thread|clean|retrieve|Handler|basicConfig|guard"
 )
 
 

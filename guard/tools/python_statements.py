@@ -321,10 +321,12 @@ def _import(program: Program, node: Any) -> None:
 
 
 def _import_from(program: Program, node: Any) -> None:
-    from guard.tools.python_modules import load, members
+    from guard.tools.python_modules import load, members, told
 
     module = load(program, node.module or "", node.level)
     for alias in node.names:
+        if not node.level:
+            told(program, f"{node.module}.{alias.name}")
         if alias.name == "*":
             program.scope.names.update(members(module))
         elif isinstance(module, Instance):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.effects import EDIT, TRUNCATE, Analysis, At, Effect, Text, join
+from guard.effects import EDIT, TRUNCATE, Analysis, At, Effect, Text, join, unknown
 from guard.overlay import FILE
 from guard.tools import script_deeds as deeds
 from guard.tools.call import Call
@@ -173,6 +173,17 @@ def _same(reader: Reader, args: Args) -> Value:
     return Value(args.texts(0))
 
 
+def _expanded(reader: Reader, args: Args) -> Value:
+    """File.expand_path PATH [DIRECTORY]: "~" is the user's home."""
+    home = reader.process.env.get("HOME", unknown("unknown-variable", "HOME"))
+    paths: list[Text] = [
+        join(home, path[1:]) if isinstance(path, str) and (path == "~" or path.startswith("~/")) else path
+        for path in args.texts(0)
+    ]
+    above = args.texts(1)[:1]
+    return Value([join(*above, "/", path) if above and not str(path).startswith("/") else path for path in paths])
+
+
 def _lua_remove(reader: Reader, args: Args) -> None:
     for path in args.texts(0):
         if reader.process.unlink(path) is False:
@@ -210,8 +221,10 @@ RUBY_DEEDS = deeds.table(
     ("Dir.pwd Dir.getwd", deeds.directory),
     ("=Dir.pwd", deeds.directory),
     ("=Dir.home", deeds.home),
+    ("ENV.[] ENV.fetch", deeds.environment),
     ("File.join", deeds.joined),
-    ("File.expand_path File.absolute_path Pathname Pathname.new Array", _same),
+    ("File.expand_path", _expanded),
+    ("File.absolute_path Pathname Pathname.new Array", _same),
     ("File.basename", deeds.last_part),
     ("File.dirname", deeds.first_part),
     ("system exec spawn Kernel.system Kernel.exec IO.popen Open3.capture2 Open3.capture3 Process.spawn sh", deeds.shelled),
@@ -226,6 +239,7 @@ RUBY_DEEDS = deeds.table(
 )
 
 PHP_DEEDS = deeds.table(
+    ("getenv", deeds.environment),
     ("unlink", deeds.each("unlink", 0)),
     ("rmdir", deeds.each("rmdir", 0)),
     ("rename", deeds.pairs("rename")),
@@ -250,6 +264,7 @@ PHP_DEEDS = deeds.table(
 )
 
 LUA_DEEDS = deeds.table(
+    ("os.getenv", deeds.environment),
     ("os.remove", _lua_remove),
     ("os.rename", deeds.pairs("rename")),
     ("os.execute io.popen", lambda reader, args: reader.shell(args.texts(0))),

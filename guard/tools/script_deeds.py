@@ -293,6 +293,13 @@ def home(reader: Reader, args: Args) -> Value:
     return Value([reader.process.env.get("HOME", unknown("unknown-variable", "HOME"))])
 
 
+def environment(reader: Reader, args: Args) -> Value | None:
+    """The variable of the environment that the argument names, None where it is not set, or not known which."""
+    name = args.texts(0)
+    found = reader.process.env.get(name[0]) if len(name) == 1 and isinstance(name[0], str) else None
+    return None if found is None else Value([found])
+
+
 def last_part(reader: Reader, args: Args) -> Value:
     """The last component of a path."""
     return Value([text.rstrip("/").rpartition("/")[2] if isinstance(text, str) else text for text in args.texts(0)])

@@ -720,9 +720,18 @@ class Reader:
         )
         if takes and name == plain and (name in self.deeds or name in self.functions):
             return self.named(name, Args(self._bare_arguments()))
+        if name == "$ENV" and self.peek() == Token("mark", "{") and "ENV.[]" in self.deeds:
+            return self._environment()
         if name != plain or plain in self.variables:
             return self.variable(name)
         return Value(module=name)
+
+    def _environment(self) -> Value:
+        """$ENV{NAME}, as Perl has it."""
+        close = self.closing(self.at)
+        key = self.tokens[self.at + 1] if close == self.at + 2 else Token("mark", "")
+        self.at = close + 1
+        return self.deeds["ENV.[]"](self, Args([Value([key.value])])) or Value([unknown("unknown-argument", "$ENV")])
 
     def _bare_arguments(self) -> list[Value]:
         found: list[Value] = []
@@ -890,7 +899,11 @@ class Reader:
 
     def _constant(self, full: str) -> Value:
         deed = self.deeds.get(f"={full}")
-        return (deed(self, Args([])) or Value()) if deed is not None else Value(module=full)
+        if deed is not None:
+            return deed(self, Args([])) or Value()
+        within, _, name = full.rpartition(".")
+        deed = self.deeds.get(f"={within}.*")
+        return (deed(self, Args([Value([name])])) if deed is not None else None) or Value(module=full)
 
     def _method(self, value: Value, name: str) -> Value:
         """A method of something that is no module: what it goes through, or a text made from it."""
