@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from guard.effects import Hole, Text
+    from guard.effects import Effect, Hole, Text
     from guard.tools.call import Call
     from guard.tools.git.repository import Globals
 
@@ -239,7 +239,12 @@ def _outside(given: Globals, name: str, args: tuple[Text, ...]) -> Analysis:
     if isinstance(given.call.cwd, Pattern):
         return Analysis(output=unknown("unknown-output", f"git {name}"))
     shown = unknown("unknown-output", f"git {name}") if name in ("config", "diff", "help", "version", "ls-remote", "grep") else ""
-    return Analysis(output=shown, status=None if shown else 128)
+    found: list[Effect] = []
+    if name == "config":
+        from guard.tools.git.output import written
+
+        found = written(given.call, name, args)
+    return Analysis(tuple(found), output=shown, status=None if shown else 128)
 
 
 def _difftool(work: Work, args: tuple[Text, ...]) -> Analysis:

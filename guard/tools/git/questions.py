@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from guard.paths import below, parent, physical
+from guard.git_program import ENVIRONMENT, OPTIONS, real_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,16 +29,7 @@ _PASSED = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-ENVIRONMENT = {
-    "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat",
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TRACE2": "0", "GIT_TRACE2_EVENT": "0", "GIT_TRACE2_PERF": "0", "PATH": "/usr/bin:/bin",
-}  # fmt: skip
-OPTIONS = (
-    "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat",
-    "-c", "safe.directory=*", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
-)  # fmt: skip
 _OWN = frozenset(option.partition("=")[0].lower() for option in OPTIONS if "=" in option)
-_PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/bin")
 
 
 class Item(NamedTuple):
@@ -210,17 +201,3 @@ class Questions:
 
 def _split(answer: bytes) -> list[str]:
     return os.fsdecode(answer).split("\0")[:-1]
-
-
-def real_git(world: World, directory: str) -> str | None:
-    """The git behind guard's own shims, from a directory that the judged tree has no hand in."""
-    for place in (*_PLACES, *world.environ.get("PATH", "").split(":")):
-        if not place.startswith("/") or place.rstrip("/").endswith("/guard/shims") or below(directory, parent(place)):
-            continue
-        path = f"{place.rstrip('/')}/git"
-        found = world.lstat(path)
-        if found is None or world.lstat(place + "/.guard-shims") is not None or below(physical(world, path), directory):
-            continue
-        if os.access(path, os.X_OK):
-            return path
-    return None

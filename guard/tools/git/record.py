@@ -5,6 +5,7 @@ from __future__ import annotations
 from guard.effects import Pattern
 from guard.overlay import SYMLINK
 from guard.paths import child
+from guard.tools.git import unjudged
 from guard.tools.git.index import Entry
 from guard.tools.git.options import read, table
 from guard.tools.git.pathspec import normal
@@ -109,8 +110,7 @@ def commit(work: Work, args: tuple[Text, ...]) -> int | None:
     given = read(args, COMMIT)
     if given.on("dry-run", "short", "porcelain", "long") or (given.on("p", "interactive") and not answered(work)):
         return None
-    if not given.on("n") and hook(work, "pre-commit"):
-        return 1
+    refused = not given.on("n") and bool(hook(work, "pre-commit"))
     entries = dict(work.index)
     if any(entry.stage for entry in entries.values()) and not given.on("a"):
         return 128
@@ -128,6 +128,9 @@ def commit(work: Work, args: tuple[Text, ...]) -> int | None:
         if not given.on("i"):
             tree = {**{p: i for p, i in head.items() if p not in named}, **{p: tree[p] for p in named if p in tree}}
     if tree == dict(head) and not (given.on("allow-empty", "amend") or work.state.merging):
+        return 1
+    unjudged.note(work, given, tree)
+    if refused:
         return 1
     work.stage(entries)
     if _stopped(work, given):
