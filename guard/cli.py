@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 
 import click
 
 from guard import __version__
+from guard.commands.loop_cli import alias, loop
 from guard.errors import USAGE, GuardError
 
 INTERRUPTED = 130
 # The order of `guard --help`; a command that is not named here shows with `guard help --all` only.
-EVERYDAY = ("demo", "list", "check", "explain", "snapshot", "verify", "diff", "restore", "vault", "exec", "env", "shims", "help")
+EVERYDAY = (
+    "demo",
+    "init",
+    "list",
+    "check",
+    "explain",
+    "replay",
+    "status",
+    "snapshot",
+    "verify",
+    "diff",
+    "restore",
+    "allow",
+    "log",
+    "vault",
+    "exec",
+    "loop",
+    "env",
+    "shims",
+    "doctor",
+    "selftest",
+    "completion",
+    "uninstall",
+    "help",
+)
 
 
 class _Commands(click.Group):
@@ -22,7 +49,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="guard", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="guard", message="%(prog)s %(version)s")
 def commands() -> None:
     """Finds out which protected files a shell command would destroy, before it runs.
 
@@ -66,7 +93,7 @@ def explain(cwd: str | None, as_json: bool, subject: str) -> int:
 @commands.command("list")
 @click.option("--builtin", is_flag=True, help="Show the built-in list, ready for guard.toml.")
 @click.option("--cwd", metavar="DIR", help="List as seen from this directory.")
-@click.option("--files", is_flag=True, help="Name the protected files, too.")
+@click.option("--files", is_flag=True, help="Name the protected files, each with its pattern.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(builtin: bool, cwd: str | None, files: bool, as_json: bool) -> int:
     """Show what is protected here, and by which rule."""
@@ -90,6 +117,10 @@ def exec_(mode: str, argv: tuple[str, ...]) -> int:
     from guard.commands import exec as command
 
     return command.run(argv, sandbox.mode(mode))
+
+
+commands.add_command(loop)
+commands.add_command(alias, "run")
 
 
 @commands.command()
@@ -256,11 +287,291 @@ def vault_path(cwd: str | None) -> int:
 
 
 @commands.command()
+@click.option("--since", metavar="WHEN", default="30d", show_default=True, help="30d, 12h, 2w, a date, or all.")
+@click.option("--client", "clients", multiple=True, metavar="NAME", help="Only logs of claude, codex or gemini (repeatable).")
+@_JSON
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def replay(since: str, clients: tuple[str, ...], as_json: bool, paths: tuple[str, ...]) -> int:
+    """Judge the commands that agents ran in the past.
+
+    Reads the session logs that the clients keep themselves, and says what would have been refused. Nothing is run or written.
+    PATH is a directory, for the commands that ran in or below it, or a session log. Exit status 0, whatever is found.
+    """
+    from guard.commands import replay as command
+
+    return command.run(since, clients, paths, as_json)
+
+
+@commands.command()
+@click.option("--require", "required", multiple=True, metavar="LAYER", help="A fault where LAYER is not installed (repeatable).")
+@_CWD
+@_JSON
+def doctor(required: tuple[str, ...], cwd: str | None, as_json: bool) -> int:
+    """Look at every layer and name the command that mends what does not hold.
+
+    Changes nothing. Exit status: 0 all that is installed works, 1 something does not. A layer that is not installed is told,
+    and no fault without --require.
+    """
+    from guard.commands import doctor as command
+
+    return command.run(required, cwd, as_json)
+
+
+@commands.command()
+@_CWD
+@_JSON
+def selftest(cwd: str | None, as_json: bool) -> int:
+    """Send a canary through every installed layer.
+
+    A temporary project with a protected directory, and a deletion of it on every way that is guarded. Exit status: 0 all
+    layers that are installed held, 1 one did not.
+    """
+    from guard.commands import selftest as command
+
+    return command.run(cwd, as_json)
+
+
+@commands.command()
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
+@_CWD
+@_JSON
+def status(quiet: bool, cwd: str | None, as_json: bool) -> int:
+    """Show how things stand: layers, what is suspended, the last refusals and restores.
+
+    Exit status: 0; 1 where a layer that is installed does not hold.
+    """
+    from guard.commands import status as command
+
+    return command.run(cwd, as_json, quiet)
+
+
+@commands.command()
+@click.argument("shell", metavar="[SHELL]", required=False)
+def completion(shell: str | None) -> int:
+    """Print what makes a shell complete guard's commands: eval "$(guard completion bash)".
+
+    SHELL is bash, zsh or fish; without it, the shell that calls.
+    """
+    from guard.commands import completion as command
+
+    return command.run(shell)
+
+
+_AGENT = click.option("--agent", "agents", multiple=True, metavar="NAME", help="claude, codex, gemini, ... (repeatable).")
+_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+_DRY_RUN = click.option("-n", "--dry-run", is_flag=True, help="Only show what would be written.")
+_PREFIX = click.option("--prefix", metavar="DIR", default="", help="A directory that will be / later.")
+
+
+@commands.command()
+@click.option("--team", is_flag=True, help="For everybody: settings that are committed.")
+@_AGENT
+@click.option("--missing", type=click.Choice(["block", "warn"]), help="With --team: what an agent does where guard is missing.")
+@click.option("--shims", "with_shims", is_flag=True, help="Install the shims, too.")
+@click.option("--config/--no-config", default=True, help="Write guard.toml where there is none (default).")
+@click.option("--observe", is_flag=True, help="For a week, only log what would be refused.")
+@click.option("--git-hooks", is_flag=True, help="Install hooks of git in this repository; those that are there still run.")
+@click.option("--pre-commit", is_flag=True, help="Add guard's hooks to .pre-commit-config.yaml.")
+@_DRY_RUN
+@_YES
+def init(
+    team: bool,
+    agents: tuple[str, ...],
+    missing: str | None,
+    with_shims: bool,
+    config: bool,
+    observe: bool,
+    git_hooks: bool,
+    pre_commit: bool,
+    dry_run: bool,
+    yes: bool,
+) -> int:
+    """Wire guard into the agents' clients, for you.
+
+    Shows what is protected and what will be written where, and asks. Settings are merged: what stands there stays. Without
+    --agent, the clients that are found. Exit status: 0 done, 3 a person has to say, 64 something is in the way and nothing was
+    written.
+    """
+    from guard.commands import init as command
+
+    return command.run(command.Options(team, agents, missing, with_shims, config, observe, dry_run, yes, git_hooks, pre_commit))
+
+
+@commands.command()
+@click.option("--system", is_flag=True, required=True, help="For every user: settings that only root can write.")
+@_AGENT
+@_PREFIX
+@_DRY_RUN
+def install(system: bool, agents: tuple[str, ...], prefix: str, dry_run: bool) -> int:
+    """Install guard for a whole machine or image.
+
+    Runtime, shims, managed settings of the clients, /etc/guard/config.toml. Needs no project, home directory or terminal, and
+    asks nothing.
+    """
+    from guard.commands import install as command
+
+    return command.run(agents, prefix, dry_run)
+
+
+@commands.command()
+@click.option("--team", is_flag=True, help="The committed settings of this project.")
+@click.option("--system", is_flag=True, help="What install --system has put down.")
+@click.option("--purge", is_flag=True, help="Remove the shims' directories, too; what has their paths written down fails then.")
+@_PREFIX
+@_YES
+def uninstall(team: bool, system: bool, purge: bool, prefix: str, yes: bool) -> int:
+    """Take guard out of the clients' settings, and what it runs on.
+
+    Files that only guard has written become what they were before, to the byte. Of others, guard's entries are taken out.
+    """
+    from guard.commands import uninstall as command
+
+    return command.run(team, system, purge, yes, prefix)
+
+
+@commands.command()
+@click.option("--always", is_flag=True, help="Write an [[except]] rule for this very command instead.")
+@click.option("--path", "retire", is_flag=True, help="Let files be deleted or replaced once, in every layer; names PATHs.")
+@click.option("--config", "accept", is_flag=True, help="Accept the changed [tool.guard] table of pyproject.toml.")
+@click.option("--for", "duration", metavar="TIME", help="How long --path holds, at most 60m.  [default: 10m]")
+@click.option("--reason", metavar="TEXT", help="Why; the log and the rule keep it.")
+@click.option("--expires", metavar="DATE", help="The last day of the rule that --always writes.")
+@click.argument("names", metavar="[ID | PATH...]", nargs=-1)
+def allow(
+    always: bool,
+    retire: bool,
+    accept: bool,
+    duration: str | None,
+    reason: str | None,
+    expires: str | None,
+    names: tuple[str, ...],
+) -> int:
+    """Let pass what was refused.
+
+    ID stands at the end of a refusal: what it would harm is shown and copied, and the same passes once within ten minutes.
+    For people, at a terminal of their own. Exit status: 0 let pass, 1 not.
+    """
+    from guard.commands import allow as command
+
+    return command.run(names, always, retire, accept, duration, reason, expires)
+
+
+@commands.command()
+@click.option("--end", is_flag=True, help="Protect again now.")
+@click.option("--reason", metavar="TEXT", help="Why; the log keeps it.")
+@click.argument("duration", metavar="[TIME]", required=False)
+def suspend(end: bool, reason: str | None, duration: str | None) -> int:
+    """Let everything pass in this project for a TIME such as 15m, at most 60m.
+
+    A copy of every protected file is taken first. For people, at a terminal of their own. Exit status: 0; 1 not done; 75 a
+    loop is running here.
+    """
+    from guard.commands import suspend as command
+
+    if end:
+        return command.end()
+    if duration is None:
+        raise click.UsageError("how long? Such as: guard suspend 15m --reason ...")
+    return command.start(duration, reason)
+
+
+@commands.command()
+@click.option("--reason", metavar="TEXT", help="What is wrong about it.")
+@click.argument("name", metavar="ID")
+def wrong(reason: str | None, name: str) -> int:
+    """Mark a refusal as a false alarm, and write a report to send in.
+
+    Nothing is sent. Names of user, machine and project, and what looks like a secret, are replaced in it.
+    """
+    from guard.commands import wrong as command
+
+    return command.run(name, reason)
+
+
+@commands.command()
+@click.option("--lock", "level", flag_value="lock", help="It may not change at all.")
+@click.option("--present", "level", flag_value="present", help="It must stay; what is below may come and go.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+def protect(level: str | None, paths: tuple[str, ...]) -> int:
+    """Protect paths, or patterns, from now on.
+
+    They are added to guard.toml, or to [tool.guard] where that is in use. For people, at a terminal of their own.
+    """
+    from guard.commands import protect as command
+
+    return command.add(paths, level or "keep")
+
+
+@commands.command()
+@click.option("--reason", metavar="TEXT", help="Why; the log keeps it.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+def unprotect(reason: str | None, paths: tuple[str, ...]) -> int:
+    """Protect paths no longer.
+
+    Their patterns are removed, or taken back with "!". For people, at a terminal of their own.
+    """
+    from guard.commands import protect as command
+
+    return command.remove(paths, reason)
+
+
+@commands.command("log")
+@click.option("-n", "number", type=click.IntRange(min=0), metavar="NUMBER", help="How many lines.  [default: 20]")
+@_JSON
+@click.option("--since", metavar="TIME", help="From then on: 2h, 3d, 14:30, 2026-11-30.")
+@click.option("--client", metavar="NAME", help="What this client did: claude, codex, ...")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="refused, asked, allowed, passed, restored or override.")
+@click.option("--all", "everywhere", is_flag=True, help="Of every project, not only of this one.")
+def log_(
+    number: int | None, as_json: bool, since: str | None, client: str | None, kinds: tuple[str, ...], everywhere: bool
+) -> int:
+    """Show what was judged, restored and let pass, a line each."""
+    from guard.commands import log as command
+
+    return command.run(number, as_json, since, client, kinds, everywhere)
+
+
+@commands.command()
 def demo() -> int:
     """Show verdicts on more than a dozen commands in a temporary project, and shims at work in it."""
     from guard.commands import demo as command
 
     return command.run()
+
+
+@commands.command("git-hook", context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", metavar="NAME [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
+def git_hook(arguments: tuple[str, ...]) -> int:
+    """What git's hooks and pre-commit's run: says what a commit, push, checkout, merge or rewrite takes away.
+
+    NAME is that of git's hook (pre-commit, pre-merge-commit, commit-msg, pre-push, post-checkout, post-merge, post-rewrite), or
+    protected-files or verify for pre-commit. Exit status: 0 go on, 1 refused; always 0 for those that come after.
+    """
+    from guard.hot import git_hook as entry
+
+    return entry.main(list(arguments))
+
+
+@commands.command()
+@click.option("--given", metavar="TEXT", hidden=True, help="The beginning of the payload, where it has been read already.")
+@click.argument("client", metavar="CLIENT")
+@click.argument("event", metavar="[EVENT]", required=False)
+def hook(given: str | None, client: str, event: str | None) -> int:
+    """Answer a hook of an agent's client: claude, codex, gemini, qwen, copilot, cursor or opencode.
+
+    The payload comes on standard input; EVENT names the event where that does not. What the settings of clients name is the
+    launcher that guard init installs, not this. Exit status: 0 nothing against it, 2 refused, standard error says why.
+    """
+    from guard.hot import hook as entry
+
+    return entry.main([*(["--given", given] if given is not None else []), client, *([event] if event is not None else [])])
+
+
+@commands.command(hidden=True)
+def version() -> int:
+    """Print the version."""
+    click.echo(f"guard {__version__}")
+    return 0
 
 
 @commands.command("help")
@@ -286,14 +597,24 @@ def _found(names: tuple[str, ...], context: click.Context) -> click.Context:
         group = context.command
         found = group.get_command(context, name) if isinstance(group, click.Group) else None
         if found is None:
-            raise click.UsageError(f"No such command '{' '.join(names)}'.", context.find_root())
+            raise click.UsageError(f"No such command '{' '.join(names)}'.{_meant(name, group)}", context.find_root())
         context = click.Context(found, info_name=name, parent=context)
     return context
+
+
+def _meant(name: str, group: click.Command) -> str:
+    """The commands of a group that a mistyped name may stand for."""
+    import difflib
+
+    known = group.commands if isinstance(group, click.Group) else ()
+    near = difflib.get_close_matches(name, [each for each in known if not known[each].hidden] if known else [])
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _said(error: click.ClickException) -> str:
     """The option parser's words in guard's style, with the call that helps."""
     text = " ".join(error.format_message().split()).rstrip(".")
+    text = re.sub(r"\.? \((?:Possible \w+|Did you mean one of): ([^()?]*)\??\)$", r". Did you mean one of \1?", text)
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path.removeprefix("guard").strip() if context is not None else ""
     return f"guard: {text[:1].lower()}{text[1:]} (guard help{' ' * bool(path)}{path})"
@@ -305,6 +626,10 @@ def main(arguments: list[str]) -> int:
         from guard.sandbox import spelled_out
 
         arguments = ["exec", *spelled_out(arguments[1:])]
+    if os.environ.get("_GUARD_COMPLETE"):
+        from guard import completion
+
+        completion.prepare(commands)
     try:
         status = commands.main(arguments, prog_name="guard", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -3,8 +3,8 @@
 What a project's lists replace: each list that a project gives (keep, lock, present, rewrite) takes the place of the
 built-in list of that name; lists it does not give stay built-in. `builtin = true` puts the built-in globs first and the
 project's own behind them; `builtin = false` leaves the built-in lists out altogether. The user's and the system's lists are
-added; nothing in a project takes a path off them. guard.toml itself is always locked. A pyproject.toml is not; accepting a
-changed [tool.guard] table belongs to the human override, and until then a layer goes on with the policy that it started with.
+added; nothing in a project takes a path off them. guard.toml itself is always locked. A pyproject.toml is not: until a person
+has accepted a changed [tool.guard] table (acceptance.py) it only adds protection to what was in force before.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Any
 from guard import builtin_rules, globs, roots, toml_lines
 from guard.errors import GuardError
 from guard.matching import KEEP, LOCK, PRESENT, REWRITE, Matcher, Rule, RuleList
-from guard.paths import name
-from guard.policy import Except, Root
+from guard.paths import name, physical
+from guard.policy import DEFAULTS, Except, Root
 from guard.project import HOLD
+from guard.root import PENDING, TOOL
 from guard.world import World
 
 LISTS = (KEEP, LOCK, PRESENT, REWRITE)
@@ -88,6 +89,7 @@ class Config:
     excepts: tuple[Exemption, ...] = ()
     answer: Mapping[str, str] = field(default_factory=dict)
     loop: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
     override: str | None = None
 
 
@@ -118,6 +120,14 @@ def _date(value: object, where: Where) -> str:
     return value.isoformat()
 
 
+def _until(value: object, where: Where) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
+        raise where.error(f'"{where.key}" has to be true, false or the last day, such as 2027-01-31')
+    return value.isoformat()
+
+
 def _globs(value: object, where: Where) -> tuple[Glob, ...]:
     if not isinstance(value, list):
         raise where.error(f'"{where.key}" has to be a list of patterns', 'write it as ["..."]')
@@ -137,6 +147,26 @@ def _glob(value: object, where: Where) -> Glob:
     return Glob(value, where.line)
 
 
+def _names(value: object, where: Where) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise where.error(f'"{where.key}" has to be a list of names', 'write it as ["..."]')
+    return tuple(_text(item, where.at(index)).strip() for index, item in enumerate(value))
+
+
+def _texts(value: object, where: Where) -> str | tuple[str, ...]:
+    return _text(value, where) if isinstance(value, str) else _names(value, where)
+
+
+def _number(value: object, where: Where) -> int:
+    return 0 if value == 0 and not isinstance(value, bool) else _count(value, where)
+
+
+def _amount(value: object, where: Where) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise where.error(f'"{where.key}" has to be a number, 0 or more')
+    return float(value)
+
+
 def _choice(*values: str) -> Read:
     def read(value: object, where: Where) -> str:
         if not isinstance(value, str) or value not in values:
@@ -148,7 +178,25 @@ def _choice(*values: str) -> Read:
 
 
 # The tables of a file, what their keys hold; a list of one table stands for an array of tables.
-LOOP: dict[str, Any] = {"max_iterations": _count, "verify": _text}
+LOOP: dict[str, Any] = {
+    "max_iterations": _count,
+    "verify": _texts,
+    "plan": _text,
+    "optional_sections": _names,
+    "profile": _choice("simple", "medium", "complex"),
+    "limits": {
+        **dict.fromkeys(("calls_per_hour", "iterations"), _count),
+        "tokens_per_hour": _number,
+        "cost": _amount,
+        **dict.fromkeys(("runtime", "timeout", "idle_timeout"), _text),
+    },
+    "breaker": {
+        **dict.fromkeys("no_progress same_error failures permission refusals questions test_loops".split(), _count),
+        **dict.fromkeys("messages renewals output_decline".split(), _count),
+        "cooldown": _text,
+    },
+    "progress": {"ignore": _names, "tests": _names},
+}
 SCHEMA: dict[str, Any] = {
     "protect": {**dict.fromkeys(LISTS, _globs), "builtin": _boolean},
     "except": [{"command": _text, "paths": _globs, "reason": _text, "expires": _date}],
@@ -157,9 +205,14 @@ SCHEMA: dict[str, Any] = {
         "unknown": _choice("ask", "deny"),
         "branches": _choice("follow", "pin"),
     },
+    "tools": {"lock": _names},
     "loop": LOOP,
 }
-PERSONAL_SCHEMA: dict[str, Any] = {**SCHEMA, "override": _choice("terminal", "sudo")}
+PERSONAL_SCHEMA: dict[str, Any] = {
+    **SCHEMA,
+    "answer": {**SCHEMA["answer"], "observe": _until},
+    "override": _choice("terminal", "sudo"),
+}
 
 
 def parse(path: str, data: bytes, origin: str = "project") -> Config | None:
@@ -182,26 +235,94 @@ def parse(path: str, data: bytes, origin: str = "project") -> Config | None:
     return _config(path, found, where, origin)
 
 
-def compile_root(root: str, files: Iterable[tuple[str, str]], tree: World, fold: bool = False, main: str = "") -> Root:
-    """The policy of one root from its files (origin, path), absent ones among them. Raises GuardError for a broken one."""
+class Accepted:
+    """What was accepted of the [tool.guard] tables, according to a state directory."""
+
+    def __init__(self, state: str | None) -> None:
+        self._state = state
+
+    def text(self, path: str, sudo: bool) -> bytes | None:
+        """The pyproject.toml at a path as it was accepted last."""
+        from guard import acceptance
+
+        return acceptance.accepted(path, self._state, sudo)
+
+    def same(self, one: bytes | None, other: bytes | None) -> bool:
+        """Do two texts have the same table, or none?"""
+        from guard import acceptance
+
+        return bool(acceptance.table(one) == acceptance.table(other))
+
+
+def compile_root(
+    root: str,
+    files: Iterable[tuple[str, str]],
+    tree: World,
+    fold: bool = False,
+    main: str = "",
+    accepted: Accepted | None = None,
+) -> Root:
+    """The policy of one root from its files (origin, path), absent ones among them. Raises GuardError for a broken one.
+
+    Without `accepted` every table counts as accepted.
+    """
+    files = list(files)
     found: dict[str, Config] = {}
     for origin, path in files:
         config = _from_file(path, origin, tree)
         if config is not None and origin not in found:
             found[origin] = config
+    proposed = _proposed(found, files, tree, accepted) if accepted is not None else {}
     lists = [*_project_lists(found.get("project"), "project")]
     if "worktree" in found:
         lists += _project_lists(found["worktree"], "worktree")
+    for config in proposed.values():
+        lists += _project_lists(config, "proposed")
     for origin in PERSONAL:
         lists += _personal_lists(found.get(origin), origin)
     return Root(
         path=root,
         lists=(*(rules for rules in lists if rules.matchers), HOLD),
-        settings=tuple(setting for config in found.values() for setting in _settings(config)),
+        settings=(
+            *(setting for origin, config in found.items() for setting in _settings(config, origin)),
+            *(setting for path, config in proposed.items() for setting in _proposed_settings(path, config, found)),
+        ),
         fold=fold,
         excepts=tuple(item for origin, config in found.items() for item in _excepts(config, origin)),
         main=main,
     )
+
+
+def _proposed(
+    found: dict[str, Config], files: Iterable[tuple[str, str]], tree: World, accepted: Accepted
+) -> dict[str, Config | None]:
+    """Puts what was accepted before in the place of tables that no person has accepted; gives the latter by their file."""
+    sudo = any(config.override == "sudo" for config in found.values())
+    proposed: dict[str, Config | None] = {}
+    for origin, path in files:
+        if origin in PERSONAL or name(path) != roots.PROJECT:
+            continue
+        now = found.get(origin)
+        text = tree.read(path) if tree.lstat(path) is not None else None
+        before = accepted.text(physical(tree, path), sudo)
+        if accepted.same(text, before):
+            continue
+        proposed[path] = now
+        last = parse(path, before, origin) if before is not None else None
+        if last is None:
+            found.pop(origin, None)
+        else:
+            found[origin] = last
+    return proposed
+
+
+def _proposed_settings(path: str, config: Config | None, found: Mapping[str, Config]) -> Iterable[tuple[str, str]]:
+    """The settings of a table that was not accepted, with what holds without it, so that only a stricter one tells."""
+    yield PENDING, path
+    for key, value in config.answer.items() if config is not None else ():
+        yield key, value
+        if not any(key in other.answer for other in found.values()):
+            yield key, DEFAULTS[key]
 
 
 def _decoded(path: str, data: bytes) -> str:
@@ -246,7 +367,7 @@ def _nearest(key: str, keys: Iterable[str]) -> str:
 
 def _elsewhere(key: str) -> str:
     """Where a known key belongs that stands in the wrong table or file."""
-    if key == "override":
+    if key in ("override", "observe"):
         return "only the user's and the system's file may hold it"
     tables = [table for table, keys in SCHEMA.items() if key in (keys[0] if isinstance(keys, list) else keys)]
     return f"it belongs into [{tables[0]}]" if tables else ""
@@ -262,7 +383,8 @@ def _config(path: str, found: Any, where: Where, origin: str) -> Config:
         if not builtin:
             _check_takes(items, inside.at(key))
     excepts = tuple(_except(item, where.at("except", index)) for index, item in enumerate(found.get("except", ())))
-    return Config(path, protect, builtin, excepts, found.get("answer", {}), found.get("loop", {}), found.get("override"))
+    tools = found.get("tools", {}).get("lock", ())
+    return Config(path, protect, builtin, excepts, found.get("answer", {}), found.get("loop", {}), tools, found.get("override"))
 
 
 def _check_takes(items: tuple[Glob, ...], where: Where) -> None:
@@ -316,8 +438,10 @@ def _matchers(config: Config, key: str, items: tuple[Glob, ...]) -> tuple[Matche
     return tuple(globs.matcher(Rule(key, item.text, config.path, item.line)) for item in items)
 
 
-def _settings(config: Config) -> Iterable[tuple[str, str]]:
+def _settings(config: Config, origin: str) -> Iterable[tuple[str, str]]:
     yield from config.answer.items()
+    for tool in config.tools:
+        yield TOOL, f"{origin} {tool}"
     if config.override is not None:
         yield "override", config.override
 

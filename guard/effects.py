@@ -111,6 +111,7 @@ REVERT = "revert"  # content that no ref holds is thrown back to a committed sta
 LEAVE = "leave"  # committed content leaves the tree, a branch, tag or stash still holds it
 CREATE = "create"  # something new appears here, nothing was here
 LINK = "link"  # a link takes the place of what was here
+UNJUDGED = "unjudged"  # what is gone from the index goes from the branch, by a commit past the hook that would judge it
 LIFT = "lift"  # guard's own protection is weakened
 OPEN_SHELL = "open_shell"  # an interactive shell starts that nobody sees
 

@@ -40,6 +40,7 @@ def encode(decision: Decision) -> dict[str, Any]:
         "output": _text(analysis.output) if not isinstance(analysis.output, str) else "",
         "status": analysis.status,
         "trace": [list(step) for step in analysis.trace[:_ITEM_LIMIT]],
+        **({"observed": verdict.observed} if verdict.observed else {}),
     }
 
 
@@ -51,7 +52,7 @@ def decode(event: dict[str, Any]) -> Decision:
         reasons = tuple(Reason(code, said, what, _caused(cause), n) for code, said, what, cause, n in event.get("reasons", ()))
         verdict = Verdict(
             event["decision"], reasons, tuple(map(_harmed, event.get("victims", ()))), event["total"], event["broken"]
-        )
+        )._replace(observed=event.get("observed", ""))
         analysis = Analysis(
             tuple(map(_effected, event.get("effects", ()))),
             tuple(Unknown(code, what, _aimed(reach), _caused(cause)) for code, what, reach, cause in event.get("unknowns", ())),

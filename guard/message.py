@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LOSSES", "UNKNOWNS", "render", "suggestion", "to_json"]
 
 _SHOWN = 6  # victims that a message names
+_PENDING = "has a changed [tool.guard] table that no person has accepted; until then it only adds protection."
 _WHY = 3  # rules that a message for people names
 _BOLD_RED, _BOLD_YELLOW, _PLAIN = "\033[1;31m", "\033[1;33m", "\033[0m"
 
@@ -48,7 +49,9 @@ def render(
     lines += [f"Instead: {advice}"] if advice else []
     if verdict.broken:
         lines.append(wrapped(f"The configuration is broken: {visible(verdict.broken)}.", width))
-    lines.append(_ending(verdict, request, person, cwd))
+    if verdict.pending:
+        lines.append(wrapped(f"{quoted(place(verdict.pending, cwd))} {_PENDING}", width))
+    lines.append(_ending(verdict, request, person, cwd, width))
     text = "\n".join(line for line in lines if line) + "\n"
     return f"{_colour(verdict)}{opening.strip()}{_PLAIN} {text.removeprefix(opening)}" if colour else text
 
@@ -67,13 +70,24 @@ def to_json(verdict: Verdict, request: Request, instead: str | None = None) -> d
         "total": verdict.total,
         "reason": _reason(verdict, request, cwd),
         "suggestion": None if instead is None else decodable(instead),
+        **({"observed": verdict.observed} if verdict.observed else {}),
     }
 
 
 def _reason(verdict: Verdict, request: Request, cwd: str) -> str:
+    if verdict.observed:
+        return f"only observed; otherwise {_reason(verdict._replace(decision=verdict.observed, observed=''), request, cwd)}"
     if verdict.decision == ALLOW:
-        return f"excepted: {verdict.reasons[0].what}" if verdict.reasons else "nothing protected would be lost"
+        return _consent(verdict)
     return _headline(verdict, request, cwd).rstrip(":.")
+
+
+def _consent(verdict: Verdict) -> str:
+    """Why it is allowed."""
+    words = {"granted": "a person has let it pass", "suspended": "a person has suspended the protection"}
+    if not verdict.reasons:
+        return "nothing protected would be lost"
+    return words.get(verdict.code) or f"excepted: {verdict.reasons[0].what}"
 
 
 def _effect(victim: Victim, request: Request, cwd: str) -> dict[str, str]:
@@ -86,7 +100,9 @@ def _effect(victim: Victim, request: Request, cwd: str) -> dict[str, str]:
 
 
 def _opening(verdict: Verdict) -> str:
-    return "guard: cannot tell. " if verdict.decision == ASK else "guard: refused. "
+    if verdict.decision != ASK:
+        return "guard: refused. "
+    return "guard: asks first. " if CODES.get(verdict.code) == "loss" else "guard: cannot tell. "
 
 
 def _colour(verdict: Verdict) -> str:
@@ -157,6 +173,8 @@ def _rule(verdict: Verdict, cwd: str) -> str:
     victims = _concerned(verdict, cwd)
     if CODES.get(code) != "loss" or not victims:
         return UNKNOWNS.get(code, UNKNOWNS["parser"]).repair
+    if verdict.decision == ASK:
+        return f"There is a copy of {'it' if verdict.total == 1 else 'each of them'} in the vault."
     may = LOSSES[victims[0].code].may
     return f"{'It' if verdict.total == 1 else 'They'} {may}."
 
@@ -208,9 +226,9 @@ def _why(verdict: Verdict, cwd: str) -> list[str]:
     return lines
 
 
-def _ending(verdict: Verdict, request: Request, person: bool, cwd: str) -> str:
+def _ending(verdict: Verdict, request: Request, person: bool, cwd: str, width: int) -> str:
     if person:
-        return f"More: guard explain {request.id}" if request.id else ""
+        return _more(verdict, request.id, width)
     name = f" [{request.id}]" if request.id else ""
     if verdict.decision == ASK:
         return f"The user decides.{name}"
@@ -218,6 +236,17 @@ def _ending(verdict: Verdict, request: Request, person: bool, cwd: str) -> str:
     if CODES.get(verdict.code) != "loss" or not victims:
         return f"If it has to be done just so, stop and ask the user.{name}"
     return f"If {_wanted(verdict, victims, cwd)}, stop and ask the user. Another way to the same loss will be refused too.{name}"
+
+
+def _more(verdict: Verdict, name: str, width: int) -> str:
+    """What a person may do about it."""
+    if not name:
+        return ""
+    if verdict.code == "lift-guard":
+        return f"More: guard explain {name}"
+    calls = [f"guard {verb} {name}" for verb in ("explain", "allow", "wrong")]
+    line = "More: " + " · ".join(calls)
+    return line if not 0 < width < len(line) else "More: " + "\n      ".join(calls)
 
 
 def _wanted(verdict: Verdict, victims: list[Victim], cwd: str) -> str:

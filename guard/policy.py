@@ -6,7 +6,7 @@ import stat
 
 from guard.matching import BUILT_IN, KEEP, LOCK, PRESENT, RANK, Rule, folded, literals
 from guard.paths import below, child, parent
-from guard.root import Except, Root, Source
+from guard.root import PENDING, Except, Root, Source
 from guard.roots import CONFIG
 from guard.sieve import Sieve
 
@@ -75,6 +75,11 @@ class Policy:
         return "the last good configuration" if root is not None and root.sources else "the built-in list"
 
     @property
+    def pending(self) -> tuple[str, ...]:
+        """The files whose [tool.guard] table has changed and was not accepted: until then it only adds protection."""
+        return tuple(dict.fromkeys(value for root in self.roots for key, value in root.settings if key == PENDING))
+
+    @property
     def excepts(self) -> tuple[Except, ...]:
         """The exceptions of the roots that are known so far."""
         return tuple(item for root in self.roots for item in root.excepts)
@@ -92,6 +97,11 @@ class Policy:
         """True when a kept path is a prompt or plan whose rewriting as a whole counts as an edit."""
         said = [root.rewrites(rel) for root, rel in self._places(path) if rel]
         return True in said and False not in said
+
+    def trusts(self, path: str, tool: str) -> bool:
+        """May an agent's file tool of this name change a locked path? Every root that locks it has to name the tool."""
+        locking = [(root, rel) for root, rel in self._places(path) if rel and (r := root.rule(rel)) and r.level == LOCK]
+        return bool(locking) and all(root.trusts(rel, tool) for root, rel in locking)
 
     def setting(self, path: str, key: str) -> str:
         """The strictest value that the roots of a path give to "certain", "unknown", "branches" or "override"."""

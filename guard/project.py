@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 
 from guard import roots
 from guard.builtin_rules import lists as builtin_lists
@@ -20,6 +21,8 @@ SYSTEM = "/etc/guard"  # the administrator's configuration
 RUNTIME = "/usr/local/lib/guard"  # what `guard install --system` puts down
 TEMPORARY = ("/tmp", "/var/tmp")  # what stands below is scratch
 SPOOL = "spool"  # the directory in the state that can be written in a sandbox, where the state itself cannot
+ACCEPTED = "accepted"  # the directory in the state with the [tool.guard] tables that a person has accepted
+SYSTEM_ACCEPTED = "/var/lib/guard/accepted"  # where they stand that root has accepted, one directory a user
 OWN = "guard"  # the name of the guard directory in a base directory
 
 _KINDS = {"STATE": ".local/state", "CONFIG": ".config", "DATA": ".local/share"}
@@ -36,6 +39,27 @@ def state_dir(environ: Mapping[str, str]) -> str | None:
     if os.path.isdir(runtime):
         candidates.append(f"{runtime}/{OWN}")
     return next((path for path in candidates if _writable(path) or _spools(path)), None)
+
+
+def vouched(state: str | None, runner: bool = False) -> bool:
+    """Is this the state directory that the outermost agent or runner above was started with, or where none is, the account's?
+
+    `runner` says that this process was started by who runs the commands; with none above that is known, its own word counts.
+    """
+    from guard import anchor
+
+    above = anchor.agents()
+    if above is None and runner:
+        above = anchor.environment_of("self")
+    return state is not None and any(_leads_to(each, state) for each in (anchor.accounts() if above is None else [above]))
+
+
+def disowned(state: str | None) -> bool:
+    """Was an agent or runner above started with another state directory, so that this one was chosen in a command?"""
+    from guard import anchor
+
+    above = anchor.agents() if state is not None else None
+    return above is not None and not _leads_to(above, state or "")
 
 
 def config_dir(environ: Mapping[str, str]) -> str | None:
@@ -83,9 +107,20 @@ def registered(environ: Mapping[str, str], tree: World, more: Iterable[str] = ()
     return policy
 
 
+def acceptances(path: str, state: str) -> tuple[str, str]:
+    """The files that say what was accepted of a pyproject.toml: by the user, and by root."""
+    raw = os.fsencode(path)
+    key = f"{zlib.crc32(raw):08x}{zlib.crc32(raw[::-1]):08x}"
+    return f"{state}/{ACCEPTED}/{key}", f"{SYSTEM_ACCEPTED}/{os.getuid()}/{key}"
+
+
 def sources(root: str, main: str, environ: Mapping[str, str], tree: World) -> tuple[Source, ...]:
     """The configuration files that a root's policy depends on, absent ones included, the root's own first."""
-    return tuple(_source(path, tree) for _, path in files(root, main, environ, tree))
+    found = [path for _, path in files(root, main, environ, tree)]
+    state = state_dir(environ)
+    for path in [each for each in found if name(each) == roots.PROJECT and state is not None]:
+        found += acceptances(physical(tree, path), state or "")
+    return tuple(_source(path, tree) for path in found)
 
 
 def files(root: str, main: str, environ: Mapping[str, str], tree: World) -> Iterator[tuple[str, str]]:
@@ -119,11 +154,13 @@ class _Finder:
     def __init__(self, environ: Mapping[str, str], tree: World) -> None:
         self._environ = environ
         self._tree = tree
-        self._state = state_dir(environ)
+        state = state_dir(environ)
+        # Nothing that stands in one of an agent's choice is believed, but which projects there are: that can only protect more.
+        self._state = None if disowned(state) else state
         home = environ.get("HOME", "")
         self.home = physical(tree, home) if home.startswith("/") else ""
         self.temporary = {physical(tree, path) for path in (*TEMPORARY, environ.get("TMPDIR", "")) if path.startswith("/")}
-        self.known: dict[str, None] = dict.fromkeys(roots.registered(self._state, tree))
+        self.known: dict[str, None] = dict.fromkeys(roots.registered(state, tree))
         self._nested: set[str] = set()
         self.outside = False  # started outside any project
 
@@ -171,7 +208,8 @@ class _Finder:
         try:
             from guard import compiled, config
 
-            made = config.compile_root(root, list(files(root, main, self._environ, self._tree)), self._tree, fold, main)
+            named = list(files(root, main, self._environ, self._tree))
+            made = config.compile_root(root, named, self._tree, fold, main, config.Accepted(self._state))
         except GuardError as error:
             return (stored or builtin(root, fold, main))._replace(broken=str(error))
         except ImportError as error:
@@ -189,6 +227,11 @@ def _own_roots(environ: Mapping[str, str], tree: World) -> Iterator[Root]:
         if path != "/":
             matcher = Matcher(Rule(LOCK, "/" + name(path)), True, PATH, name(path), 1, "")
             yield Root(parent(path), (RuleList(LOCK, "guard", (matcher,)),))
+
+
+def _leads_to(environ: Mapping[str, str], state: str) -> bool:
+    found = state_dir(environ)
+    return found is not None and os.path.realpath(found) == os.path.realpath(state)
 
 
 def _candidates(kind: str, environ: Mapping[str, str]) -> list[str]:

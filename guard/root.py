@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.matching import KEEP, RANK, REWRITE, Matcher, Rule, RuleList, decide
+from guard.matching import KEEP, LOCK, RANK, REWRITE, Matcher, Rule, RuleList, decide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,9 @@ else:
     from guard.record import NamedTuple
 
 # Where a list or an exception comes from, by authority: an exception lifts only what its own origin, or a lesser one, protects.
-AUTHORITY = {"project": 0, "worktree": 0, "user": 1, "system": 2, "guard": 9}
+AUTHORITY = {"proposed": 0, "project": 0, "worktree": 0, "user": 1, "system": 2, "guard": 9}
+PENDING = "pending"  # the setting that names a file whose changed table no person has accepted
+TOOL = "tool"  # the setting "ORIGIN NAME": an agent's tool that may change what ORIGIN, or a lesser one, locks
 
 
 class Source(NamedTuple):
@@ -82,6 +84,13 @@ class Root(NamedTuple):
         keeping = {rules.origin for rules in self.lists if rules.name == KEEP and rules.rule(path, self.fold)}
         allowing = {rules.origin for rules in self.lists if rules.name == REWRITE and rules.rule(path, self.fold)}
         return keeping <= allowing if keeping else None
+
+    def trusts(self, path: str, tool: str) -> bool:
+        """May an agent's tool of this name change what is locked at a relative path, on the authority of all who lock it?"""
+        locking = {rules.origin for rules in self.lists if rules.name == LOCK and rules.rule(path, self.fold)}
+        needed = max((AUTHORITY.get(origin, 9) for origin in locking), default=0)
+        named = [value.partition(" ") for key, value in self.settings if key == TOOL]
+        return any(name == tool and AUTHORITY.get(origin, 0) >= needed for origin, _, name in named)
 
     def excuse(self, command: str, path: str, today: str) -> Except | None:
         """The exception that lets the command harm a protected relative path, on the authority of all who protect it."""

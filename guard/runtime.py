@@ -23,9 +23,11 @@ from types import CodeType
 from guard import __version__
 from guard.quoting import posix
 
-# What is copied: guard; click for its command line (`guard shims uninstall`), pathspec for reading a changed configuration.
-PACKAGES = ("guard", "click", "pathspec", "shellingham")
-SCRIPT = "guard/data/shims/shim"  # the shim of a checkout stands outside of the package
+# What is copied: guard; click and rich for its command line, pathspec for reading a changed configuration, tomlkit for taking
+# guard out of one.
+PACKAGES = ("guard", "click", "pathspec", "shellingham", "rich", "tomlkit")
+# Data that stands outside of the package in a checkout: the shim, the launcher and the plugin of agents' hooks.
+DATA = ("shims", "hooks")
 OLDEST = (3, 11)  # the first Python that guard runs on
 PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/opt/local/bin", "/usr/pkg/bin")
 KEPT = 2  # versions that stay, whatever their age
@@ -33,7 +35,7 @@ UNUSED = 86400.0  # seconds after which an older one is surely not in use
 
 LAUNCHER = """\
 #!{shell}
-# Runs guard with a Python that belongs to no virtual environment. Written by `guard shims install`.
+# Runs guard with a Python that belongs to no virtual environment. Written by `{repair}`.
 guard_top={top}
 guard_start=$guard_top/guard/hot/start.py
 if [ -r "$guard_start" ]; then
@@ -50,7 +52,7 @@ if [ -r "$guard_start" ]; then
 else
     echo "guard: its runtime is gone from $guard_top, so nothing can be judged." >&2
 fi
-echo "Install Python and guard (pip install pathguard), then run: guard shims install" >&2
+echo "Install Python and guard (pip install pathguard), then run: {repair}" >&2
 exit 70
 """
 # Is this Python new enough? One that has no bytecode here yet makes it, because a judgement has no time for that.
@@ -86,15 +88,23 @@ def ensure(home: str) -> str:
     return current(home)
 
 
+def fresh(home: str) -> bool:
+    """Is this version of guard the one in use, and whole?"""
+    files = _files()
+    name = f"{__version__}-{_digest(files)}"
+    return _target(current(home)) == name and _whole(f"{home}/runtime/{name}", files)
+
+
 def remove(home: str) -> None:
     """Removes every version. What runs from there goes on as far as it is loaded."""
     shutil.rmtree(f"{home}/runtime", ignore_errors=True)
 
 
-def launcher(home: str, shell: str) -> bytes:
-    """The text of a launcher for the version in use; `shell` is its interpreter line."""
+def launcher(home: str, shell: str, repair: str = "guard shims install") -> bytes:
+    """The text of a launcher for the version in use; `shell` is its interpreter line, `repair` what writes it anew."""
     text = LAUNCHER.format(
         shell=shell,
+        repair=repair,
         top=posix(current(home)),
         pythons=" ".join(map(posix, interpreters())),
         places=" ".join(PLACES),
@@ -145,11 +155,20 @@ def _files() -> dict[str, tuple[str, bytes]]:
         for path, relative in _members(package):
             with open(path, "rb") as file:
                 found[relative] = path, file.read()
-    path = os.path.join(os.path.dirname(__file__), "..", "shims", "shim")
-    if SCRIPT not in found and os.path.isfile(path):
-        with open(path, "rb") as file:
-            found[SCRIPT] = path, file.read()
+    for name in DATA:
+        for path, relative in _beside(name):
+            if relative not in found:
+                with open(path, "rb") as file:
+                    found[relative] = path, file.read()
     return found
+
+
+def _beside(name: str) -> Iterator[tuple[str, str]]:
+    """The files of a directory of data in a checkout, with their paths in the runtime."""
+    top = os.path.join(os.path.dirname(__file__), "..", name)
+    for entry in sorted(os.listdir(top)) if os.path.isdir(top) else ():
+        if os.path.isfile(f"{top}/{entry}"):
+            yield f"{top}/{entry}", f"guard/data/{name}/{entry}"
 
 
 def _members(package: str) -> Iterator[tuple[str, str]]:

@@ -50,10 +50,9 @@ _ROWS = ("policy", "older", "absent", "plain", "same", "root", "end")
 def prepare(directory: str, environ: Mapping[str, str]) -> None:
     """Makes the shims in a directory heed what is protected according to this environment. Raises OSError."""
     place = {name: environ[name] for name in VARIABLES if environ.get(name)}
-    kept = [old for old in places(directory) or () if old != place and _exists(old)]
-    lines = [
-        " ".join(_escaped(f"{name}={value}") for name, value in known.items()) for known in [*kept[1 - PLACE_LIMIT :], place]
-    ]
+    kept = [old for old in places(directory) or () if old == place or _exists(old)]
+    kept = kept if place in kept else [*kept[: PLACE_LIMIT - 1], place]  # the first ones stay: no agent pushes them out
+    lines = [" ".join(_escaped(f"{name}={value}") for name, value in known.items()) for known in kept]
     text = "\n".join([*lines, "end", ""])
     if _read(f"{directory}/{PLACES}") != text:
         _write(f"{directory}/{PLACES}", text)

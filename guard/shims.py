@@ -83,8 +83,8 @@ def ensure(kind: str, environ: Mapping[str, str]) -> str:
     raise GuardError(f"the shims cannot be installed ({problem})", todo="name a directory with GUARD_STATE_DIR", code=FAULT)
 
 
-def install(kind: str, home: str, environ: Mapping[str, str]) -> str:
-    """Installs or renews the runtime and a set of shims below `home`; gives the directory.
+def install(kind: str, home: str, environ: Mapping[str, str], final: str = "") -> str:
+    """Installs or renews the runtime and a set of shims below `home`; gives the directory. `final` is where that will be found.
 
     Raises GuardError, and changes nothing, where something stands in the way that is not guard's; OSError.
     """
@@ -93,14 +93,19 @@ def install(kind: str, home: str, environ: Mapping[str, str]) -> str:
         raise GuardError(f"{top} cannot stand on PATH, because it holds a colon", todo="name another with XDG_DATA_HOME")
     _check_own(top, SETS[kind])
     os.makedirs(home, mode=0o700, exist_ok=True)
-    with _locked(home):
+    with locked(home):
         runtime.ensure(home)
         for other in SETS:  # the other set's launcher names the same runtime, which may need another interpreter now
             if other != kind and os.path.exists(f"{directory(home, other)}/{JUDGE}"):
-                _put(f"{directory(home, other)}/{JUDGE}", runtime.launcher(home, _shell(LIGHT_SHELLS)))
-        _fill(top, kind, home)
+                put(f"{directory(home, other)}/{JUDGE}", runtime.launcher(final or home, launcher_shell()))
+        _fill(top, kind, home, final or home)
         shim_data.prepare(top, environ)
     return top
+
+
+def launcher_shell() -> str:
+    """The interpreter line of launchers, without "#!". Raises GuardError where none of the shells that serve is here."""
+    return _shell(LIGHT_SHELLS)
 
 
 def uninstall(home: str, purge: bool = False) -> list[str]:
@@ -109,13 +114,14 @@ def uninstall(home: str, purge: bool = False) -> list[str]:
     Files that are not guard's stay where they are.
     """
     done = []
-    with _locked(home) if os.path.isdir(home) else contextlib.nullcontext():
+    with locked(home) if os.path.isdir(home) else contextlib.nullcontext():
         for kind, names in SETS.items():
             top = directory(home, kind)
             if os.path.lexists(f"{top}/{MARKER}"):
                 _retire(top, names, purge)
                 done.append(top)
-        runtime.remove(home)
+        if not os.path.lexists(f"{home}/bin/hook"):  # the hooks of agents run on it, too
+            runtime.remove(home)
         if purge:
             for path in (f"{home}/shims", f"{home}/.lock"):
                 with contextlib.suppress(OSError):
@@ -147,19 +153,19 @@ def _complete(kind: str, home: str, environ: Mapping[str, str]) -> bool:
     return place in known and all(shim.state in ("guards", "outdated") for shim in status(kind, home, environ))
 
 
-def _fill(top: str, kind: str, home: str) -> None:
+def _fill(top: str, kind: str, home: str, final: str) -> None:
     """Brings a directory up to date, file by file; one that is not there is built beside and moved to its place."""
     place = top
     if not os.path.isdir(top):
         place = f"{home}/shims/.{kind}.{os.getpid()}"
         shutil.rmtree(place, ignore_errors=True)
         os.makedirs(place)
-    _put(f"{place}/{MARKER}", b"", 0o644)
-    _put(f"{place}/{JUDGE}", runtime.launcher(home, _shell(LIGHT_SHELLS)))
+    put(f"{place}/{MARKER}", b"", 0o644)
+    put(f"{place}/{JUDGE}", runtime.launcher(final, launcher_shell()))
     first: dict[bytes, str] = {}
     for name in SETS[kind]:
         content = _content(name)
-        _put(f"{place}/{name}", content, link=first.setdefault(content, f"{place}/{name}"))
+        put(f"{place}/{name}", content, link=first.setdefault(content, f"{place}/{name}"))
     if place != top:
         os.rename(place, top)
 
@@ -186,7 +192,7 @@ def _shell(choices: tuple[tuple[str, str], ...]) -> str:
     raise GuardError("none of dash, bash and busybox is here", todo="install one of them", code=MISSING)
 
 
-def _put(path: str, content: bytes, mode: int = 0o755, link: str = "") -> None:
+def put(path: str, content: bytes, mode: int = 0o755, link: str = "") -> None:
     """Makes a file be this, by rename, unless it is so already; a hard link to an equal file where one is named."""
     if _is(path, content, mode):
         return
@@ -259,7 +265,7 @@ def _check_own(top: str, names: tuple[str, ...]) -> None:
 def _retire(top: str, names: tuple[str, ...], purge: bool) -> None:
     for name in names:
         if _own(f"{top}/{name}"):
-            _delete(f"{top}/{name}") if purge else _put(f"{top}/{name}", _passing(name))
+            _delete(f"{top}/{name}") if purge else put(f"{top}/{name}", _passing(name))
     for name in os.listdir(top):
         if name == JUDGE or name.startswith(POLICY):
             _delete(f"{top}/{name}")
@@ -275,7 +281,7 @@ def _delete(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(home: str) -> Iterator[None]:
+def locked(home: str) -> Iterator[None]:
     """One installation at a time, where the file system has locks. After a while it goes on without: every step is a rename."""
     fd = os.open(f"{home}/.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -6,7 +6,7 @@ import stat
 
 from guard import expressions as re
 from guard.effects import LEAVE, MOVE, At, Below, Hole, Matching
-from guard.paths import below, physical
+from guard.paths import below, lineage, physical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class Survey:
         self._policy = policy
         self._world = world
         self._found: dict[str, tuple[tuple[str, str], ...]] = {}
-        self._moved: dict[tuple[str, str], None] = {}
+        self._moved: dict[str, dict[str, None]] = {}  # where to -> what the paths there were at the start
+        self._inside: dict[str, dict[str, None]] = {}  # directory -> the places at or below it that something was moved to
         self._asked = 0
         self._tests: dict[str, Callable[[str], bool]] = {}
 
@@ -39,12 +40,18 @@ class Survey:
         for path, level in self._protected(top):
             if covers(path):
                 yield path, level, path
-        for to, was in self._moved:
-            base = was if below(to, top) else was + top[len(to) :] if below(top, to) else None
-            for path, level in self._protected(base) if base is not None else ():
+        for to, was in list(self._arrived(top)):
+            base = was if below(to, top) else was + top[len(to) :]
+            for path, level in self._protected(base):
                 now = to + path[len(was) :]
                 if covers(now):
                     yield path, level, now
+
+    def _arrived(self, top: str) -> Iterator[tuple[str, str]]:
+        """The moves to places at, below and above a path: where to, and what that was at the start."""
+        if self._moved:
+            places = [*self._inside.get(top, ()), *(above for above in lineage(top)[1:] if above in self._moved)]
+            yield from ((to, was) for to in places for was in self._moved[to])
 
     def follow(self, effect: Effect) -> None:
         """Notes where a move takes protected files, or where a view keeps those that left with a branch or into a stash."""
@@ -52,10 +59,15 @@ class Survey:
         if effect.action not in (MOVE, LEAVE) or not isinstance(target, At) or effect.to is None:
             return
         origins = [target.path] if self._protected(target.path) else []
-        origins += [was + target.path[len(to) :] for to, was in self._moved if below(target.path, to)]
-        inner = [(effect.to + to[len(target.path) :], was) for to, was in self._moved if below(to, target.path)]
+        arrived = list(self._arrived(target.path))
+        origins += [was + target.path[len(to) :] for to, was in arrived if below(target.path, to)]
+        inner = [(effect.to + to[len(target.path) :], was) for to, was in arrived if below(to, target.path)]
         self._world.budget.spend(1 + len(origins) + len(inner))
-        self._moved |= dict.fromkeys([(effect.to, was) for was in origins] + inner)
+        for to, was in [(effect.to, was) for was in origins] + inner:
+            if to not in self._moved:
+                for directory in lineage(to):
+                    self._inside.setdefault(directory, {})[to] = None
+            self._moved.setdefault(to, {})[was] = None
 
     def _protected(self, top: str) -> tuple[tuple[str, str], ...]:
         """The protected files at and below a path with their levels, what is above before what is below; looked up once."""

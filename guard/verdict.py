@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
+from guard import effects
 from guard.effects import CREATE, EDIT, LIFT, LINK, MOVE, OPEN_SHELL, OVERWRITE, TRUNCATE, At, Below, Effect, Hole, Matching
 from guard.paths import below, lineage
-from guard.policy import LOCK, PRESENT
+from guard.policy import LOCK, PRESENT, RANK
 from guard.survey import Survey
 from guard.world import OutOfBudget
 
@@ -32,6 +33,8 @@ REASON_LIMIT = 50
 CODES = {
     "allowed": "none",
     "excepted": "none",
+    "granted": "none",
+    "suspended": "none",
     "delete-kept": "loss",
     "move-kept": "loss",
     "overwrite-kept": "loss",
@@ -41,6 +44,7 @@ CODES = {
     "revert-kept": "loss",
     "link-kept": "loss",
     "leave-kept": "loss",
+    "commit-kept": "loss",
     "delete-present": "loss",
     "move-present": "loss",
     "replace-present": "loss",
@@ -62,6 +66,7 @@ CODES = {
     "syntax": "limit",
     "parser": "limit",
     "model-failed": "limit",
+    "opens-shell": "limit",
     "stops-half-way": "limit",
     "stops-unforeseen": "limit",
 }
@@ -97,7 +102,9 @@ class Verdict(NamedTuple):
     decision is about.
 
     `broken` names what is wrong with the configuration, where the last good one or the built-in list has judged. `partial` is
-    True where judging was cut short, so that all counts are the least that there is.
+    True where judging was cut short, so that all counts are the least that there is. `observed` is what the decision would have
+    been where it is "allow" only because the user is observing (observing.py); reasons and victims are those of that.
+    `pending` names a file that says less than it would if a person had accepted it.
     """
 
     decision: str
@@ -106,6 +113,8 @@ class Verdict(NamedTuple):
     total: int = 0
     broken: str | None = None
     partial: bool = False
+    observed: str = ""
+    pending: str = ""
 
     @property
     def code(self) -> str:
@@ -113,9 +122,12 @@ class Verdict(NamedTuple):
         return self.reasons[0].code if self.reasons else "allowed"
 
 
-def judge(analysis: Analysis, policy: Policy, world: World, command: str = "") -> Verdict:
-    """What the policy says of the effects and unknowns of `command`. Running out of time or steps is a reason to deny."""
-    court = _Court(policy, world)
+def judge(analysis: Analysis, policy: Policy, world: World, command: str = "", limit: int = VICTIM_LIMIT) -> Verdict:
+    """What the policy says of the effects and unknowns of `command`. Running out of time or steps is a reason to deny.
+
+    The verdict names at most `limit` victims.
+    """
+    court = _Court(policy, world, limit)
     try:
         for effect in analysis.effects:
             court.hear(effect)
@@ -141,9 +153,10 @@ def headless(verdict: Verdict) -> Verdict:
 class _Court:
     """Collects victims and reasons while the effects pass by in their order."""
 
-    def __init__(self, policy: Policy, world: World) -> None:
+    def __init__(self, policy: Policy, world: World, limit: int) -> None:
         self._policy = policy
         self._world = world
+        self._limit = limit
         self._survey = Survey(policy, world)
         self._harm: Harm | None = None
         self._seen: set[object] = set()
@@ -162,10 +175,24 @@ class _Court:
             self._excusable = False
             self.add(Reason("lift-guard", DENY, "", effect.cause), ())
             return
+        if effect.action == effects.UNJUDGED:
+            self._committed(effect)
+            return
         self._appearing(effect)
         if effect.action != CREATE:
             self._losses(effect)
         self._remember(effect)
+
+    def _committed(self, effect: Effect) -> None:
+        """Judges a file that leaves the branch; it need not be on the disk any more. What arrives in its place may keep it."""
+        path = effect.target.path
+        level = self._policy.level(path)
+        there = None if level == LOCK or effect.to is None else self._policy.level(effect.to)
+        if level in (None, PRESENT) or (there is not None and RANK[there] >= RANK[level or ""]):
+            return
+        decision = DENY if _sure(effect) else self._asking(path)
+        self._victims.setdefault(path, Victim(path, level or "", effect.action, "commit-kept", decision, effect.cause))
+        self.add(Reason("commit-kept" if _sure(effect) else _hole(effect).code, decision, "", effect.cause), (path,))
 
     def _met(self, effect: Effect) -> bool:
         """True for an effect that has been judged before, as those of a loop are."""
@@ -212,7 +239,7 @@ class _Court:
         reasons = [reason._replace(total=len(paths)) for reason, paths in self._reasons.values()]
         reasons.sort(key=lambda reason: -STRENGTH[reason.decision])
         victims = sorted(self._victims.values(), key=lambda victim: (-STRENGTH[victim.decision], victim.path))
-        named = tuple(v._replace(rule=self._rule(v.path, v.level)) for v in self._worth_naming(victims)[:VICTIM_LIMIT])
+        named = tuple(v._replace(rule=self._rule(v.path, v.level)) for v in self._worth_naming(victims)[: self._limit])
         decision = reasons[0].decision if reasons else ALLOW
         total = sum(victim.decision == decision for victim in victims)
         return Verdict(decision, tuple(reasons), named, total, self._policy.broken)

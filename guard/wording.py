@@ -48,6 +48,11 @@ LOSSES = {
     "delete-present": Loss("delete", "must stay", _REMOVE),
     "move-present": Loss("move away", "must stay where it is", _REMOVE, "{it} really ha{s} to be moved"),
     "replace-present": Loss("overwrite", "must stay as it is", _REMOVE, _REPLACED),
+    "commit-kept": Loss(
+        "commit, past the hook that judges it, the loss of",
+        "may be edited, not deleted",
+        "commit without --no-verify, SKIP, core.hooksPath and Guard-Allow; the hook says what may go.",
+    ),
     "change-locked": Loss("change", "may not be changed", _ALONE, "{it} really ha{s} to be changed"),
     "create-locked": Loss("create", "may not be made", _ALONE, "{it} really ha{s} to be made"),
 }
@@ -70,7 +75,7 @@ INSTEAD = {
     "curl": "write to another name.",
     "wget": "write to another name.",
     "git clean": "add -e for what is protected.",
-    "git stash": "commit what is protected first, or name the files to be stashed.",
+    "git stash": "commit what is protected first; what a stash holds comes back with: git stash apply",
     "git checkout": "name only files that are not protected, or commit them first.",
     "git restore": "name only files that are not protected, or commit them first.",
     "git reset": "commit what is protected first, or leave it out.",
@@ -105,6 +110,10 @@ UNKNOWNS = {
     "syntax": Doubt("no shell would read it: {what}", "Mend the syntax."),
     "parser": Doubt("guard's own reader failed on it, which is guard's fault and says nothing about the command", _SPLIT),
     "model-failed": Doubt("guard's own model failed ({what}), which is guard's fault and says nothing about the command", _SPLIT),
+    "opens-shell": Doubt(
+        "it opens a shell, or another program that takes commands, and nobody sees what is typed there",
+        "Give it the commands: with -c, in a file, or as commands of their own.",
+    ),
     "stops-half-way": Doubt(
         "it would stop half-way, because the sandbox keeps {what} where it is, as it is", "Have it done outside of the sandbox."
     ),

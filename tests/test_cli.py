@@ -402,6 +402,38 @@ def test_the_option_parser_speaks_like_guard(project: Path) -> None:
         assert run.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("arguments", [["help", "chek"], ["chek"]])
+def test_a_mistyped_command_is_answered_with_the_one_that_was_meant(project: Path, arguments: list[str]) -> None:
+    run = guard(project, *arguments)
+    assert (run.returncode, b"Did you mean 'check'?" in run.stderr) == (64, True)
+
+
+def test_what_the_parser_says_has_one_pair_of_brackets(project: Path) -> None:
+    for arguments in (["list", "--fils"], ["init", "--obs", "--ye"], ["list", "--c"], ["init", "--"], ["help", "x"]):
+        said = guard(project, *arguments).stderr
+        assert said.count(b"(guard help") <= 1
+        assert said.count(b"(") <= 1, said
+
+
+@pytest.mark.parametrize("word", ["version", "-V", "--version"])
+def test_the_version_has_several_names(project: Path, word: str) -> None:
+    run = guard(project, word)
+    assert (run.returncode, run.stdout.startswith(b"guard ")) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["zzzz", "r7f9"])
+def test_what_looks_like_an_id_and_is_none_is_no_command(project: Path, name: str) -> None:
+    run = guard(project, "explain", name)
+    assert (run.returncode, b"no decision with the id" in run.stderr) == (64, True)
+    assert guard(project, "explain", "test").returncode == 0
+
+
+def test_the_files_are_listed_without_the_patterns(project: Path) -> None:
+    text = guard(project, "list", "--files").stdout.decode()
+    assert "specs/a.md  /specs/" in text
+    assert "where it stands" not in text
+
+
 def test_help_of_a_command_in_a_group(project: Path) -> None:
     run = guard(project, "help", "shims", "install")
     assert run.returncode == 0

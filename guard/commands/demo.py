@@ -54,6 +54,8 @@ REFUSED = "rm -rf build specs"
 GUARDED = (("sh", "sh scripts/clean.sh"), ("make", "make purge"), ("make", "make build"))
 WITNESSES = ("specs", "build")
 PROGRAM = 'import shutil; shutil.rmtree("specs")'  # what no shim sees
+# An agent in a loop, by the iteration.
+AGENT = "case $GUARD_ITERATION in 1) echo 'print(1)' >> src/main.py;; 2|3) ;; *) PROGRAM;; esac; echo I keep going."
 ENVIRON = {"LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "AI_AGENT": "demo"}
 EXPLAINED = "cd specs && rm -f *.md"
 
@@ -91,6 +93,9 @@ def run() -> int:
             )
         else:
             say(f"\nThere is no sandbox here, which would not even let that begin: {why}.", wrap=True)
+        say("\nA loop runs an agent again and again. This one works once, does nothing twice,")
+        say("and then deletes with a program. guard brings back what is lost, and stops it:")
+        _guarded("guard loop -- sh -c AGENT", ("--", "sh", "-c", _agent()), top, environ, "loop")
     say("\nTry it in a project of yours:  guard list,  guard check -- 'rm -rf docs'")
     return 0
 
@@ -106,9 +111,15 @@ def _program() -> tuple[str, ...]:
     return "python3" if shutil.which("python3") else sys.executable, "-c", PROGRAM
 
 
-def _guarded(shown: str, words: tuple[str, ...], top: str, environ: dict[str, str]) -> None:
-    """Runs guard exec with these words in the project, and prints what came of it; of a traceback only its end."""
-    argv = (sys.executable, "-P", "-m", "guard", "exec", *words)
+def _agent() -> str:
+    """What an agent of the loop does in each iteration, as a shell command."""
+    python, option, program = _program()
+    return AGENT.replace("PROGRAM", f"{python} {option} '{program}'")
+
+
+def _guarded(shown: str, words: tuple[str, ...], top: str, environ: dict[str, str], verb: str = "exec") -> None:
+    """Runs guard exec, or another verb, with these words in the project, and prints what came of it; of a traceback its end."""
+    argv = (sys.executable, "-P", "-m", "guard", verb, *words)
     environ = environ | {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     run = subprocess.run(argv, cwd=top, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     say(f"\n  $ {shown}")

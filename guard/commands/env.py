@@ -7,9 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
+import click
+
 from guard import project, search_path, shims
 from guard.commands.place import register
 from guard.errors import GuardError
+from guard.health import agents
 from guard.quoting import fish, posix
 
 # {path} is the directory of the shims, quoted. Evaluating it again moves the shims to the front again and changes nothing
@@ -65,6 +68,9 @@ def run(shell: str | None) -> int:
     with contextlib.suppress(OSError):
         register(project.state_dir(os.environ), os.environ)
     directory = shims.ensure("wide", os.environ)
+    warning = agents.warning(os.environ)
+    if warning:
+        click.echo(warning, err=True)
     text = write(directory, search_path.baked(os.environ.get("PATH", search_path.PATH)))
     sys.stdout.buffer.write(os.fsencode(text))
     sys.stdout.flush()

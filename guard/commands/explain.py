@@ -8,7 +8,8 @@ import re
 import shutil
 import time
 
-from guard import log, project
+from guard import log, person, project
+from guard.actor import PERSON
 from guard.commands import place
 from guard.commands.list import MEANING, place_of, protected
 from guard.commands.output import say
@@ -19,9 +20,20 @@ from guard.hot import judgement
 from guard.paths import physical_parent
 from guard.policy import Policy, Rule
 from guard.shown import visible
+from guard.verdict import ALLOW
 from guard.world import World
 
 IDENTITY = re.compile(r"[a-z][2-9][a-z2-9]{2}")  # decision.new_id makes them
+# Words of four letters that a shell knows itself.
+BUILTINS = frozenset({"bind", "echo", "eval", "exec", "exit", "hash", "help", "jobs", "kill", "popd", "read", "test", "time",
+                      "trap", "true", "type", "wait"})  # fmt: skip
+# What a person can do about a refusal; agents are not told.
+FURTHER = (
+    "guard allow {id}  lets the agent do it once",
+    'guard allow --always {id} --reason "..."  writes a rule for this very command',
+    "guard wrong {id}  marks it as a false alarm",
+)
+NAMED = re.compile(r"[a-z][a-z2-9]{3}")  # what may be an id that was mistyped
 SHOWN = 40  # lines of one kind; --json has them all
 
 
@@ -35,8 +47,9 @@ def run(subject: str, cwd: str | None, as_json: bool) -> int:
     policy = place.policy(here, tree)
     if _names_path(subject, here, policy, tree):
         return _path(os.path.join(here, subject), here, as_json, policy, tree)
-    if IDENTITY.fullmatch(subject) and not shutil.which(subject):
-        raise GuardError(f"there is no decision with the id {subject}", todo="recorded ids stand at the end of a refusal")
+    if NAMED.fullmatch(subject) and not shutil.which(subject) and subject not in BUILTINS:
+        what = f"there is no decision with the id {subject}, and no path or command of this name"
+        raise GuardError(what, todo="recorded ids stand at the end of a refusal")
     return _decision(judgement.decide(subject, here, os.environ, record=False), as_json, recorded=False)
 
 
@@ -114,6 +127,8 @@ def show(decision: Decision, recorded: bool = False) -> None:
         say(("broken    ", "dim"), visible(verdict.broken))
     if decision.suggestion:
         say(("instead   ", "dim"), visible(decision.suggestion))
+    if recorded and verdict.decision != ALLOW and verdict.code != "lift-guard" and person.present().kind == PERSON:
+        _section("further", [line.format(id=request.id) for line in FURTHER])
 
 
 def _section(title: str, lines: list[str]) -> None:

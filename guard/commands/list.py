@@ -11,6 +11,7 @@ from guard.commands.output import say
 from guard.matching import BUILT_IN, KEEP, LOCK, PRESENT, REWRITE, Matcher, Rule
 from guard.paths import below, child
 from guard.policy import Policy, Root
+from guard.root import PENDING
 from guard.roots import CONFIG, PROJECT, may_have_table
 from guard.shown import visible
 from guard.world import World
@@ -39,7 +40,7 @@ def run(cwd: str | None, as_json: bool, with_files: bool) -> int:
         say(f"{visible(here)} lies in no project: there is no guard.toml, [tool.guard] or .git here or above.")
         say("Nothing is protected here but guard's own files.")
     else:
-        for root in roots:
+        for root in () if with_files else roots:
             _print_root(root, found)
             _print_warning(root, tree)
         _print_files(roots[0], found, with_files)
@@ -91,10 +92,17 @@ def _print_root(root: Root, found: list[Found]) -> None:
 
 
 def _print_warning(root: Root, tree: World) -> None:
-    """Says so where the policy stands in a file that is not locked."""
+    """Says so where the policy stands in a file that is not locked, and where a part of it waits for a person."""
+    for path in [value for key, value in root.settings if key == PENDING]:
+        say(
+            f"  {visible(os.path.relpath(path, root.path))} has a changed [tool.guard] table that no person has accepted:"
+            " until then it only adds protection (proposed).",
+            wrap=True,
+        )
+        say("  See it and accept it:  guard allow --config")
     table = child(root.path, PROJECT)
     if tree.lstat(child(root.path, CONFIG)) is None and tree.lstat(table) is not None and may_have_table(tree.read(table)):
-        say(f"  The policy stands in {PROJECT}, which is not locked: a changed table counts at once.", wrap=True)
+        say(f"  The policy stands in {PROJECT}, which is not locked: a changed table counts when a person accepts it.", wrap=True)
         say(f"  In {CONFIG} it would be locked.", wrap=True)
 
 
@@ -126,6 +134,7 @@ def _fields(here: str, roots: list[Root], found: list[Found]) -> dict[str, objec
         ],
         "files": [{"path": path, "level": level, **({"rule": _rule(rule, True)} if rule else {})} for path, level, rule in found],
         "count": len(found),
+        "pending": [value for root in roots for key, value in root.settings if key == PENDING],
     }
 
 

@@ -8,8 +8,9 @@ import time
 from guard import actor, log, project
 from guard.decision import Decision, Request, new_id
 from guard.effects import Analysis, Unknown
+from guard.observing import observed
 from guard.shell.analyse import analyse
-from guard.verdict import ALLOW, DENY, STRENGTH, Reason, Verdict, headless, judge
+from guard.verdict import ALLOW, ASK, DENY, STRENGTH, Reason, Verdict, headless, judge
 from guard.world import Budget, OutOfBudget, World
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # What running into a limit is called, when it has not been noticed where it was met.
 LIMITS = {RecursionError: "too-deep", MemoryError: "too-long", OutOfBudget: "out-of-time"}
 SECOND_THOUGHTS = 0.15  # seconds for finding a suggestion
+GRANTS = "grants"  # as in grants.py, which need not be loaded where there are none
+GRANT_VICTIMS, GRANT_STEPS = 100_000, 50_000_000  # how far is looked for all that a grant has to cover
 
 
 def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = True, record: bool = True) -> Decision:
@@ -32,10 +35,57 @@ def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = 
     real = os.path.realpath(cwd)
     world = World(environ if cwd == real else {**environ, "PWD": cwd}, Budget())
     request = Request(command, real, new_id(), actor=actor.mark(environ))
-    decision = limited(
-        request, lambda: concluded(request, analyse(command, real, world), [project.load(real, environ, world)], world, attended)
-    )
-    return kept(decision, project.state_dir(environ) if record else None)
+    policies: list[Policy] = []
+
+    def think() -> Decision:
+        policies.append(project.load(real, environ, world))
+        return concluded(request, analyse(command, real, world), policies, world, attended)
+
+    state = project.state_dir(environ) if record else None
+    return kept(permitted(limited(request, think), policies, world, state), state)
+
+
+def permitted(decision: Decision, policies: Sequence[Policy], world: World, state_dir: str | None) -> Decision:
+    """The decision, or consent where a person has let pass what it refuses, which uses that up for its layer.
+
+    Without a state directory nothing was let pass. What it was refused for stays in the record.
+    """
+    if decision.verdict.decision == ALLOW or not state_dir or not os.path.isdir(f"{state_dir}/{GRANTS}"):
+        return decision
+    from guard import grants
+
+    grant = grants.take(_with_all_victims(decision, policies, world), policies, state_dir)
+    if grant is None:
+        return decision
+    verdict = decision.verdict
+    victims = tuple(victim._replace(decision=ALLOW) for victim in verdict.victims)
+    return decision._replace(verdict=verdict._replace(decision=ALLOW, reasons=(grants.reason(grant),), victims=victims))
+
+
+def by_rule(decision: Decision, policies: Sequence[Policy], world: World) -> Decision:
+    """The decision on a tool's call, or consent where an [[except]] rule lets the command pass that has called it."""
+    commands = {item.command for policy in policies for item in policy.excepts}
+    if decision.verdict.decision == ALLOW or not commands:
+        return decision
+    from guard import grants
+
+    for command in grants.callers():
+        if command in commands:
+            verdicts = [judge(decision.analysis, policy, world, command) for policy in policies]
+            if all(verdict.decision == ALLOW for verdict in verdicts):
+                return decision._replace(verdict=max(verdicts, key=lambda verdict: len(verdict.reasons)))
+    return decision
+
+
+def _with_all_victims(decision: Decision, policies: Sequence[Policy], world: World) -> Decision:
+    """The decision with every victim named, or as it is where there is no time to find them."""
+    verdict = decision.verdict
+    if verdict.total <= sum(victim.decision == verdict.decision for victim in verdict.victims):
+        return decision
+    again = World(world.environ, Budget(SECOND_THOUGHTS, GRANT_STEPS))
+    found = [judge(decision.analysis, policy, again, decision.request.command, GRANT_VICTIMS) for policy in policies]
+    whole = max(found, key=lambda each: STRENGTH[each.decision], default=verdict)
+    return decision if whole.partial else decision._replace(verdict=whole)
 
 
 def kept(decision: Decision, state_dir: str | None) -> Decision:
@@ -55,17 +105,39 @@ def limited(request: Request, think: Callable[[], Decision]) -> Decision:
         return Decision(request, unread, Verdict(DENY, (Reason(code, DENY),)), time.time())
 
 
-def concluded(request: Request, analysis: Analysis, policies: Sequence[Policy], world: World, attended: bool = True) -> Decision:
-    """The decision on what the command would do: the strictest that one of the policies asks for."""
+def concluded(
+    request: Request, analysis: Analysis, policies: Sequence[Policy], world: World, attended: bool = True, tool: str = ""
+) -> Decision:
+    """The decision on what the command would do: the strictest that one of the policies asks for.
+
+    `tool` names the file tool of an agent where it is no command but a call of that one, with one policy.
+    """
+    analysis = _wired(analysis, world, request.command)
+    for policy in policies if tool else ():
+        analysis = _approved(analysis, policy, tool)
     verdicts = [judge(analysis, policy, world, request.command) for policy in policies]
     verdict = max(verdicts, key=lambda verdict: STRENGTH[verdict.decision])
     policy = policies[verdicts.index(verdict)]
     if verdict.broken:
         verdict = verdict._replace(broken=f"{verdict.broken} ({policy.standing} is in force)")
+    if verdict.decision != ALLOW:
+        verdict = verdict._replace(pending=next(iter(policy.pending), ""))
+    if verdict.decision == DENY and attended:
+        verdict = _softened(verdict, policy, world)
     if not attended:
         verdict = headless(verdict)
-    instead = None if verdict.decision == ALLOW else _suggestion(verdict, request, policy, world)
+    verdict = observed(verdict, policy, world.environ)
+    instead = None if verdict.decision == ALLOW or tool else _suggestion(verdict, request, policy, world)
     return Decision(request, analysis, verdict, time.time(), instead)
+
+
+def _softened(verdict: Verdict, policy: Policy, world: World) -> Verdict:
+    """The verdict; a question where a certain loss is to be one ([answer] certain = "ask") and the vault could make it good."""
+    if any(policy.setting(victim.path, "certain") != ASK for victim in verdict.victims) or not verdict.victims:
+        return verdict
+    from guard import asking
+
+    return asking.softened(verdict, policy, project.state_dir(world.environ))
 
 
 def text(decision: Decision, environ: Mapping[str, str], terminal: bool = False) -> str:
@@ -92,6 +164,22 @@ def _width() -> int:
         return os.get_terminal_size(2).columns
     except (OSError, ValueError):
         return 0
+
+
+def _wired(analysis: Analysis, world: World, command: str) -> Analysis:
+    """The analysis with what it does to the wiring of agents' clients."""
+    if not analysis.effects:
+        return analysis
+    from guard.agents import switches
+
+    return switches.weighed(analysis, world, command)
+
+
+def _approved(analysis: Analysis, policy: Policy, tool: str) -> Analysis:
+    """The analysis of a call of an approved tool, as the policy has to see it."""
+    from guard.agents import files
+
+    return files.permitted(analysis, policy, tool)
 
 
 def _suggestion(verdict: Verdict, request: Request, policy: Policy, world: World) -> str | None:

@@ -66,7 +66,7 @@ def decide(
     """
     from guard import actor, project, shim_data
     from guard.decision import Request, new_id
-    from guard.hot.judgement import concluded, kept, limited
+    from guard.hot.judgement import by_rule, concluded, kept, limited, permitted
     from guard.shell.analyse import analyse_call
     from guard.shell.text import command_line
     from guard.world import Budget, World
@@ -81,9 +81,11 @@ def decide(
         policies.extend(project.registered(place, world, whole=data.linked or data.stale) for place in places)
         return unless_stopped(concluded(request, analyse_call(argv, cwd, world), policies, world, attended=False), argv, policies)
 
-    decision = limited(request, think)
     here = [place for place in places if all(environ.get(name) == value for name, value in place.items())]
-    decision = kept(decision, project.state_dir((here or places)[-1]))
+    states = [project.state_dir(place) for place in reversed(here or places)]
+    state = next(filter(project.vouched, states), states[0]) if len(states) > 1 else states[0]
+    decision = by_rule(limited(request, think), policies, world)
+    decision = kept(permitted(decision, policies, world, state), state)
     found = [root.path for policy in policies for root in policy.roots if root.path not in data.roots]
     if found or data.stale:
         shim_data.renew(directory, found)

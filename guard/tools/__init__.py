@@ -389,7 +389,7 @@ TABLE: dict[str, str] = {
     "wc": "text.wc",
     "wdiff": "text.reads",
     "whereis": "text.reads",
-    "which": "text.reads",
+    "which": "dialogues.which",
     "who": "text.reads",
     "whoami": "system.whoami",
     "xxd": "codecs.xxd",
@@ -397,6 +397,8 @@ TABLE: dict[str, str] = {
     "yq": "text.yq",
     "zgrep": "text.reads",
     # text: editors, patches
+    "apply_patch": "agent_patch.apply_patch",
+    "applypatch": "agent_patch.apply_patch",
     "awk": "awk.awk",
     "code": "editors.opens",
     "ed": "editors.ed",
@@ -522,6 +524,10 @@ TABLE: dict[str, str] = {
     "toolbox": "containers.same_tree",
     "vagrant": "containers.machine",
     "wsl": "containers.same_tree",
+    # programs that are told what to run in a language of their own
+    "crontab": "dialogues.crontab",
+    "expect": "dialogues.expect",
+    "socat": "dialogues.socat",
     # guard itself
     "guard": "own.guard",
     "pathguard": "own.guard",
