@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import click
 
@@ -21,7 +21,7 @@ from guard.vault.names import ASIDE
 from guard.vault.restore import CAME_BACK, REMOVED, RESTORED, Restored, damaged, repair, versions
 from guard.vault.verify import Change
 
-ASK = 3  # a person is needed
+NOT_ALL, ASK = 1, 3  # something could not be restored; a person is needed
 
 
 def run(
@@ -82,6 +82,9 @@ def _run(
     plan = [each for each in changes if wanted(each)]
     if gone and not as_json:
         say(f"Left as a person has let it be: {len(gone):,} protected paths; name them to have them back.")
+    out_of_reach = _out_of_reach(changes, named, at)
+    if out_of_reach and not plan:
+        return NOT_ALL
     if not plan or dry_run:
         return _told_plan(plan, manifest, named, at, as_json)
     if not yes and not _agreed(plan, manifest, at):
@@ -89,6 +92,22 @@ def _run(
     with integrity.progress("restoring") as report:
         done = repair(manifest, at.vault, at.policy, wanted, report, unprotected=aside)
     return _told(done, at, as_json)
+
+
+def _out_of_reach(changes: Iterable[Change], named: Sequence[str], at: Project) -> bool:
+    """Says what is gone and cannot be brought back from here: below it is a mount, or a disk that cannot be written."""
+    found = [
+        each.path
+        for each in changes
+        if each.kind == NOT_JUDGED
+        and not os.path.lexists(each.path)
+        and (not named or any(below(each.path, path) for path in named))
+    ]
+    if found:
+        more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+        said = f"guard: {at.shown(found[0])}{more} cannot be restored here: a mount covers it, or it cannot be written"
+        click.echo(said, err=True)
+    return bool(found)
 
 
 def _but(left: Collection[str], wanted: Callable[[Change], bool]) -> Callable[[Change], bool]:

@@ -149,3 +149,43 @@ def test_a_full_disk_stops_a_restoration_and_loses_nothing(tmp_path: Path) -> No
     assert not [name for name in os.listdir(project.top / "specs") if name.startswith(".guard-restore-")]
     project.repair(taken)
     assert path.read_bytes() == data
+
+
+def read_only(project: Project, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """guard, called where a directory is on a disk that cannot be written."""
+    argv = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place), "--chdir", str(project.top), "--"]
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+        "GUARD_STATE_DIR": str(Path(project.vault.directory).parent),
+        "PYTHONPATH": str(ROOT),
+    }
+    return subprocess.run(
+        [*argv, sys.executable, "-m", "guard", *words], env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.skipif(
+    subprocess.run(["sh", "-c", "bwrap --ro-bind / / true"], capture_output=True, check=False).returncode != 0,
+    reason="bubblewrap does not work here",
+)
+def test_disks_that_are_read_only_lose_nothing(tmp_path: Path) -> None:
+    project = build(tmp_path, git=False)
+    (project.top / "guard.toml").write_text("")
+    taken = project.snapshot()
+    (project.top / "specs/new.md").write_text("new\n")
+    state = Path(project.vault.directory).parent
+    run = read_only(project, state, "snapshot")
+    assert run.returncode in (70, 74), run.stderr
+    assert "guard: " in run.stderr
+    newest = project.vault.newest()
+    assert newest is not None
+    assert newest.head.name == taken.name
+
+    (project.top / "specs/a.md").unlink()
+    for words in (("specs/a.md",), ("--all",)):
+        run = read_only(project, project.top, "restore", "--yes", *words)
+        assert run.returncode == 1
+        assert "specs/a.md cannot be restored here" in run.stderr
+    assert check(project.vault).good
+    assert [each.outcome for each in project.repair(taken)] == ["restored"]
