@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,13 @@ settings.register_profile("guard", deadline=None, derandomize=bool(os.environ.ge
 settings.load_profile("guard")
 
 KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "TERM", "SYSTEMROOT"}
+
+
+def pytest_configure() -> None:
+    """Signals as at a terminal: what is ignored here (SIGHUP, where nohup has started the tests) would be ignored below."""
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")
