@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from guard import runtime, shims
+from tests.test_init import AS_PERSON
 
 ROOT = Path(__file__).parent.parent
 TOP = "/usr/local/lib/guard"
@@ -22,7 +23,8 @@ REQUIREMENTS = "etc/codex/requirements.toml"
 
 def guard(*words: str, umask: int = 0o077) -> subprocess.CompletedProcess[str]:
     """Guard as it runs while an image is built: no home directory, no terminal, no project."""
-    argv = [sys.executable, "-m", "guard", *words]
+    # Whatever runs the tests may be marked as an agent's; what only people may do is tried elsewhere.
+    argv = [sys.executable, *(("-c", AS_PERSON) if words[0] == "uninstall" else ("-m", "guard")), *words]
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         argv, cwd="/", env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, umask=umask, timeout=120
