@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.agents.table import AFTER, CONTEXT, FLAT, FLAT_CONTEXT, PERMISSION, SNAKE_CONTEXT
+from guard.agents.table import AFTER, CONTEXT, FLAT, FLAT_CONTEXT, NAMED, PERMISSION, SNAKE_CONTEXT
 from guard.json_text import dumps
 
 TYPE_CHECKING = False
@@ -16,6 +16,7 @@ else:
     from guard.record import NamedTuple
 
 CONSENTED, REFUSED = 0, 2
+NAMING = "PreToolUse"  # the event at which NAMED is understood; who calls hooks of another client's has other events
 
 
 class Answer(NamedTuple):
@@ -31,21 +32,22 @@ def consent(client: Client) -> Answer:
     return Answer(CONSENTED, client.consent)
 
 
-def refuse(client: Client | None, text: str) -> Answer:
-    """The tool may not run; the text says why."""
+def refuse(client: Client | None, text: str, event: str = "") -> Answer:
+    """The tool may not run; the text says why. The status alone refuses: JSON is for clients that show its reason better."""
     form = client.refusal if client is not None else ""
+    if form == NAMED and event == NAMING:
+        return Answer(REFUSED, _said(event, "deny", text), text)
     if form == FLAT:
         return Answer(REFUSED, _line({"permissionDecision": "deny", "permissionDecisionReason": text.strip()}), text)
     if form == PERMISSION:
-        first = text.strip().partition("\n")[0]
-        return Answer(REFUSED, _line({"permission": "deny", "user_message": first, "agent_message": text.strip()}), text)
+        said: dict[str, object] = {"permission": "deny", **dict.fromkeys(("user_message", "agent_message"), text.strip())}
+        return Answer(REFUSED, _line(said), text)  # which of them the model gets to read differs from version to version
     return Answer(REFUSED, "", text)
 
 
 def ask(event: str, text: str) -> Answer:
     """Whoever attends decides; only for clients whose row says so."""
-    said = {"hookEventName": event, "permissionDecision": "ask", "permissionDecisionReason": text.strip()}
-    return Answer(CONSENTED, _line({"hookSpecificOutput": said}))
+    return Answer(CONSENTED, _said(event, "ask", text))
 
 
 def report(client: Client, call: Call, text: str) -> Answer:
@@ -53,8 +55,8 @@ def report(client: Client, call: Call, text: str) -> Answer:
     if not text.strip():
         return Answer(CONSENTED)
     if client.report == CONTEXT and call.phase == AFTER:
-        said = {"hookEventName": call.event, "additionalContext": text.strip()}
-        return Answer(CONSENTED, _line({"hookSpecificOutput": said}))
+        context = {"hookEventName": call.event, "additionalContext": text.strip()}
+        return Answer(CONSENTED, _line({"hookSpecificOutput": context}))
     if client.report == FLAT_CONTEXT:
         return Answer(CONSENTED, _line({"additionalContext": text.strip()}))
     if client.report == SNAKE_CONTEXT:
@@ -76,6 +78,11 @@ def attended(client: Client, environ: Mapping[str, str]) -> bool:
         if variable in environ:
             return environ[variable] == value
     return False
+
+
+def _said(event: str, decision: str, text: str) -> str:
+    said = {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": text.strip()}
+    return _line({"hookSpecificOutput": said})
 
 
 def _line(values: dict[str, object]) -> str:

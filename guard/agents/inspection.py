@@ -3,6 +3,7 @@ it is asked for, the client's own `--version`."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from guard.agents import codex_trust, launchers, settings, wiring
+from guard.agents import codex_reviews, codex_trust, hook_commands, launchers, settings, variables, wiring
 from guard.agents.settings import Document
 from guard.agents.table import CLIENTS
 from guard.agents.wiring import Wired
@@ -57,6 +58,7 @@ def findings(client: str, environ: Mapping[str, str], root: str, ask_version: bo
     if wired or any(source.ours for source in read):
         found += [*_entries(client, wired), *_switches(client, read, wired), *_launchers(client, wired, environ)]
         asked = codex_trust.statuses(environ, root or "/") if ask_version and client == "codex" else None
+        found += [*_variables(client, read, root)]
         found += [*_trust(client, read, wired, root, asked), *(_version(client, environ) if ask_version else ())]
     else:
         title = CLIENTS[client].title
@@ -154,33 +156,58 @@ def _entries(client: str, wired: list[Wired]) -> Iterator[Finding]:
 def _switches(client: str, read: list[Source], wired: list[Wired]) -> Iterator[Finding]:
     row, title = WIRINGS[client], CLIENTS[client].title
     managed = any(each.scope == SYSTEM for each in wired)
+    names = {str(each.entry.hook.get("name", each.entry.command)) for each in wired}
     for source in read:
         for switch in row.switches if source.document is not None else ():
-            if not _off(source.document, switch) or (managed and _held(client, switch, source)):
+            named = _off(source.document, switch, names)
+            if not named or (managed and _held(client, switch, source)):
                 continue
             keys = ".".join(switch.keys)
             if keys in ("allowManagedHooksOnly", "allow_managed_hooks_only") and source.scope != SYSTEM:
                 continue
             where = f"{source.path}:{source.document.line(*switch.keys) if source.document else 1}"
             if switch.holding:
-                what, repair = f'{where}: "{keys}" names guard', f'take "{switch.value}" out of {keys} in {source.path}'
+                what, repair = f'{where}: "{keys}" names guard\'s hook', f'take "{named}" out of {keys} in {source.path}'
             else:
-                value = str(switch.value).lower()
-                what, repair = f"{where}: {keys} is {value}", f"remove {keys} from {source.path}"
+                what, repair = f"{where}: {keys} is {named}", f"remove {keys} from {source.path}"
             yield Finding("switched-off", what, f"{title} runs no hook of guard's then", repair)
 
 
-def _off(document: Document | None, switch: Off) -> bool:
+def _variables(client: str, read: list[Source], root: str) -> Iterator[Finding]:
+    """What a project gives to everything that the client starts, guard's hook included."""
+    title = CLIENTS[client].title
+    for path, given in _given(client, read, root):
+        for name in given:
+            what, repair = f"{path} sets {name}", f"remove {name} from {path}"
+            if variables.led(name):
+                yield Finding("led-elsewhere", what, f"{title} and guard look for their files where it says", repair)
+            else:
+                yield Finding("variable-set", what, f"programs of {title} run with it: shims may be passed by", repair, NOTE)
+
+
+def _given(client: str, read: list[Source], root: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The files of a project that set such variables, with what they set."""
+    for source in read:
+        if source.document is not None and source.scope == TEAM:
+            yield source.path, variables.found(b"", source.path, source.document.value)
+    for place in WIRINGS[client].dotenv if root else ():
+        with contextlib.suppress(OSError), open(f"{root}/{place}", "rb") as file:
+            yield f"{root}/{place}", variables.found(file.read(settings.LIMIT), f"/{place}", None)
+
+
+def _off(document: Document | None, switch: Off, names: set[str]) -> str:
+    """What a document turns off by a switch: the names of all hooks, or the value of the switch; "" for nothing."""
     value = document.get(*switch.keys) if document is not None else None
     if switch.holding:
-        return isinstance(value, list) and switch.value in value
-    return value is switch.value
+        left = names - set(map(str, value)) if isinstance(value, list) else names
+        return ", ".join(sorted(names)) if names and not left else ""
+    return str(value).lower() if value is switch.value else ""
 
 
 def _held(client: str, switch: Off, source: Source) -> bool:
     """Do hooks of the system's settings run in spite of a switch?"""
     if client == "gemini":
-        return not switch.holding and source.scope != SYSTEM
+        return not switch.holding and source.scope != SYSTEM  # a name that is in such a list is that of the hook
     return client in ("claude", "codex") and (source.scope != SYSTEM or "anaged" in "".join(switch.keys))
 
 
@@ -219,7 +246,7 @@ def _plugin(client: str, url: str, path: str) -> Iterator[Finding]:
         why = f"{CLIENTS[client].title} leaves out a plugin that is not there, and does not say so"
         yield Finding("hook-missing", f"{path} names {file}, which is not there", why, _init(client))
         return
-    home = file.removesuffix("/" + wiring.PLUGIN_FILE)
+    home = file.removesuffix("/" + hook_commands.PLUGIN_FILE)
     if launchers.state(home) not in ("whole", "outdated"):
         yield Finding("hook-missing", f"{home}/bin/hook is not whole", "every call is refused", _init(client))
 
@@ -227,68 +254,11 @@ def _plugin(client: str, url: str, path: str) -> Iterator[Finding]:
 def _trust(client: str, read: list[Source], wired: list[Wired], root: str, asked: Mapping[str, str] | None) -> Iterator[Finding]:
     row, title = WIRINGS[client], CLIENTS[client].title
     if client == "codex":
-        yield from _codex_trust(read, wired, root, asked)
+        documents = [source.document for source in read if source.scope == ME and source.document is not None]
+        yield from codex_reviews.findings(documents, wired, root, asked)
     elif {each.scope for each in wired} == {TEAM} and TEAM in row.trust:
         what = f"{title} loads the project's hooks only in a folder that you trust, which cannot be seen from here"
         yield Finding("trust-unknown", what, row.trust[TEAM], severity=NOTE)
-
-
-def _codex_trust(read: list[Source], wired: list[Wired], root: str, asked: Mapping[str, str] | None) -> Iterator[Finding]:
-    """Codex keeps what it trusts in the user's configuration, by file, event and place in the file, with a digest of the command.
-
-    Where it has been `asked`, its answer counts; that knows of commands that were changed since.
-    """
-    if any(each.scope == SYSTEM for each in wired):
-        return
-    user = [source.document for source in read if source.scope == ME and source.document and source.document.format == "toml"]
-    state = next((found for document in user if isinstance(found := document.get("hooks", "state"), dict)), {})
-    trusted = [document.get("projects", root, "trust_level") == "trusted" for document in user] if root else []
-    reasons = []
-    for each in wired:
-        if each.entry.event not in WIRINGS["codex"].blocking:
-            continue
-        if each.scope == TEAM and not any(trusted):
-            reasons.append(Finding("trust-needed", "Codex does not trust this project", WIRINGS["codex"].trust[TEAM], "codex"))
-            continue
-        found = _codex_distrusts(each.path, _codex_status(each, state, asked))
-        if found is None:
-            return
-        reasons.append(found)
-    yield from reasons
-
-
-def _codex_status(each: Wired, state: Mapping[str, Any], asked: Mapping[str, str] | None) -> str:
-    """What Codex thinks of an entry: as it says itself, else as it has written down."""
-    if asked is not None:
-        return next((asked[key] for key in _keys(each) if key in asked), codex_trust.UNTRUSTED)
-    kept = next((found for key in _keys(each) if isinstance(found := state.get(key), dict)), {})
-    if kept.get("enabled") is False:
-        return codex_trust.DISABLED
-    return codex_trust.TRUSTED if kept.get("trusted_hash") else codex_trust.UNTRUSTED
-
-
-def _codex_distrusts(path: str, status: str) -> Finding | None:
-    """What is to be done about an entry of this status; None for nothing."""
-    if status in (codex_trust.TRUSTED, "managed"):
-        return None
-    if status == codex_trust.DISABLED:
-        return Finding(
-            "switched-off", f"guard's hook in {path} is disabled", "Codex leaves it out", "start codex, type /hooks, enable it"
-        )
-    why, repair = (
-        "until then Codex leaves it out without a word",
-        "start codex, type /hooks, look at guard's hooks and trust them",
-    )
-    if status == codex_trust.MODIFIED:
-        return Finding("trust-needed", f"guard's hook in {path} has changed since you reviewed it in Codex", why, repair)
-    return Finding("trust-needed", f"you have not reviewed guard's hook in {path} in Codex yet", why, repair)
-
-
-def _keys(each: Wired) -> Iterator[str]:
-    event = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each.entry.event).lower()
-    _, _, group, _, hook = each.entry.path
-    for path in dict.fromkeys((each.path, os.path.realpath(each.path))):
-        yield f"{path}:{event}:{group}:{hook}"
 
 
 def _version(client: str, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import contextlib
 import os
 
 from guard import runtime, shims
-from guard.agents.wiring import HOOK, PLUGIN_FILE
+from guard.agents.hook_commands import HOOK, PLUGIN_FILE
 from guard.errors import FAULT, GuardError
 from guard.project import RUNTIME
 

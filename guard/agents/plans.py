@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from guard.agents import changes, inspection, settings, wiring
-from guard.agents.changes import Change, Made
+from guard.agents import changes, hook_commands, inspection, settings, wiring, writing
+from guard.agents.changes import Change
+from guard.agents.made import Made, untouched
 from guard.agents.table import CLIENTS
 from guard.agents.wirings import SYSTEM, TEAM, TOML, WIRINGS
 from guard.errors import GuardError
@@ -23,7 +24,7 @@ class Where:
     environ: Mapping[str, str]
     root: str = ""
     home: str = ""
-    missing: str = wiring.BLOCK
+    missing: str = hook_commands.BLOCK
     prefix: str = ""
 
     @property
@@ -63,9 +64,10 @@ def wire(client: str, where: Where) -> Change:
     real, before = changes.content(path)
     document = settings.read(path, format, before or b"")
     team = where.scope == TEAM
-    texts = wiring.shared(client, where.missing) if team else wiring.commands(client, where.home)
-    warn = team and where.missing == wiring.WARN
-    wired = wiring.wired(client, document, texts, warn, where.scope == SYSTEM)
+    texts = hook_commands.shared(client, where.missing) if team else hook_commands.commands(client, where.home)
+    warn = team and where.missing == hook_commands.WARN
+    secret = "" if team else os.urandom(6).hex()
+    wired = wiring.wired(client, document, texts, warn, where.scope == SYSTEM, secret)
     same = before is not None and wired.value == document.value and before.strip(settings.MARK + b" \t\r\n")
     return Change(path, real, before, before if same else wired.data, where.scope, client, where.mode)
 
@@ -121,7 +123,7 @@ def _reverted(made: Made) -> tuple[Change | None, str]:
         return None, str(error)
     if now is None or real != made.real:
         return None, ""
-    if changes.untouched(made, now):
+    if untouched(made, now):
         if made.before is None and _tracked(real):
             return None, f"{made.path} stays: it is committed"
         return Change(made.path, real, now, made.before, made.scope, made.client), ""
@@ -150,7 +152,7 @@ def _copied(client: str, where: Where) -> Iterator[tuple[Change | None, str]]:
             path = os.path.join(directory, place.path + ending)
             try:
                 real, now = changes.content(path)
-                if now is None or wiring.HOOK.encode() not in now:
+                if now is None or hook_commands.HOOK.encode() not in now:
                     continue
                 document = wiring.unwired(client, settings.read(path, place.format, now))
             except GuardError:
@@ -188,4 +190,4 @@ def _tracked(path: str) -> bool:
 def undone(record: Iterable[Made], taken: Iterable[str]) -> None:
     """Removes the directories that were made for files that are gone again."""
     gone = set(taken)
-    changes.prune({each for made in record if made.real in gone and not os.path.lexists(made.real) for each in made.directories})
+    writing.prune({each for made in record if made.real in gone and not os.path.lexists(made.real) for each in made.directories})

@@ -14,14 +14,14 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from guard.agents import json_edit
+from guard.agents import json_edit, json_nodes
 from guard.agents.wirings import JSONC, TOML
 from guard.errors import GuardError
 
 MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 LIMIT = 8 << 20  # bytes of a settings file
 
-Path = json_edit.Path
+Path = json_nodes.Path
 
 _HEADER = re.compile(r"[ \t]*\[(?P<array>\[)?(?P<name>[^\[\]]+)\]")
 
@@ -79,9 +79,9 @@ class Document:
 
             found = lines(self.text)
             return next((found[path[:end]] for end in range(len(path), 0, -1) if path[:end] in found), 1)
-        document = json_edit.parse(self.text, self._comments)
+        document = json_nodes.parse(self.text, self._comments)
         nodes = [document.find(*path[:end]) for end in range(len(path), -1, -1)]
-        return next(json_edit.line_of(self.text, node) for node in nodes if node is not None)
+        return next(json_nodes.line_of(self.text, node) for node in nodes if node is not None)
 
     def error(self, what: str, *path: str | int) -> GuardError:
         """The error that something is wrong at a place of this file."""
@@ -111,8 +111,8 @@ def read(path: str, format: str, data: bytes) -> Document:
     if not text.strip():
         text = "{}\n"
     try:
-        value = json_edit.parse(text, format == JSONC).value
-    except json_edit.NotJson as error:
+        value = json_nodes.parse(text, format == JSONC).value
+    except json_nodes.NotJson as error:
         raise GuardError(
             f"it cannot be read: {error.what}", f"{path}:{error.line}:{error.column}", "mend it; nothing was changed"
         ) from error

@@ -1,11 +1,12 @@
 """The wiring of clients by meaning: does a command, or a tool, turn guard's hooks off in a client's settings?
 
-A file of settings weakens the protection when it gets an off switch, whether or not it was there before, or loses an entry that
-calls guard. Anything else in it is the user's.
+A file of settings weakens the protection when it gets an off switch, whether or not it was there before, loses an entry that
+calls guard, or sets a variable that leads guard elsewhere (variables.py). Anything else in it is the user's.
 """
 
 from __future__ import annotations
 
+from guard.agents import variables
 from guard.effects import CREATE, DELETE, EDIT, LEAVE, LIFT, LINK, MOVE, OVERWRITE, REVERT, TRUNCATE, At, Below, Effect
 from guard.paths import below, child, name, parent
 
@@ -35,6 +36,7 @@ SETTINGS = (
     "opencode/config.json",
     "opencode.json",
     "opencode.jsonc",
+    variables.DOTENV,
 )
 # Variables that name a client's directory, with the settings in it.
 VARIABLES = {
@@ -138,7 +140,7 @@ def _turns_off(effect: Effect, path: str, written: dict[str, bytes | None], worl
         return bool(before) or any(word in said for word in WORDS)
     if switched_off(new, path) and not (old is not None and switched_off(old, path)):
         return True
-    return bool(before - entries(new, path))
+    return bool(before - entries(new, path)) or variables.weakened(_variables(old or b"", path), _variables(new, path))
 
 
 def _on_its_way(effect: Effect, command: str) -> bool:
@@ -146,8 +148,10 @@ def _on_its_way(effect: Effect, command: str) -> bool:
     content = effect.content
     if effect.action not in (CREATE, OVERWRITE) or not content or not any(name(f"/{each}") in command for each in SETTINGS):
         return False
-    forms = ("x.json", "x.toml") if b"hooks" in content else ("x.json",)
-    return any(_values(content, form) is not None and switched_off(content, form) for form in forms)
+    forms = ("x.json", "x.toml") if b"hooks" in content or b"shell_environment_policy" in content else ("x.json",)
+    known = [form for form in forms if _values(content, form) is not None]
+    led = variables.DOTENV in command and bool(_variables(content, "/" + variables.DOTENV))
+    return led or any(switched_off(content, form) or _variables(content, form) for form in known)
 
 
 def _arriving(effect: Effect, written: dict[str, bytes | None], world: World) -> bytes | None:
@@ -210,6 +214,10 @@ def _values(content: bytes, path: str) -> dict[str, Any] | None:
             return None
     except (ValueError, RecursionError):
         return None
+
+
+def _variables(content: bytes, path: str) -> dict[str, str]:
+    return variables.found(content, path, None if path.endswith("/" + variables.DOTENV) else _values(content, path))
 
 
 def _is_off(values: Any, keys: tuple[str, ...], off: object) -> bool:

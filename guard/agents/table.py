@@ -30,6 +30,7 @@ READ = "read"  # only looks
 STATUS = "status"  # nothing else
 FLAT = "flat"  # {"permissionDecision": "deny", ...} on standard output, too
 PERMISSION = "permission"  # {"permission": "deny", ...} on standard output, too
+NAMED = "named"  # {"hookSpecificOutput": {...}} on standard output, too, at the event PreToolUse
 
 # How the model gets to read what happened after a tool.
 CONTEXT = "context"  # {"hookSpecificOutput": {"additionalContext": ...}}
@@ -112,6 +113,7 @@ CLIENTS: dict[str, Client] = {
             **dict.fromkeys(_CLAUDE_READS, READ),
         },
         monitors=("Monitor",),
+        refusal=NAMED,
         ask=True,
         attended=(("CLAUDE_CODE_SESSION_ATTENDED", "1"), ("CLAUDE_CODE_ENTRYPOINT", "cli")),
         marks=("CLAUDECODE",),
@@ -228,7 +230,7 @@ CLIENTS: dict[str, Client] = {
         version=("cursor_version",),
         result=("tool_output", "result_json", "output", "edits"),
         inline=("command",),
-        place=("working_directory",),
+        place=("working_directory", "cwd"),
         refusal=PERMISSION,
         consent='{"permission":"allow"}\n',
         report=SNAKE_CONTEXT,

@@ -17,13 +17,8 @@ from guard.agents.settings import Document
 from guard.agents.table import CLIENTS, READ
 from guard.agents.wirings import FLAT, ME, NESTED, PLUGIN, SECONDS, SYSTEM, TEAM, TOML, WIRINGS, Place, Wiring
 from guard.findings import Finding
-from guard.quoting import posix
 
-HOOK = "bin/hook"  # below guard's home: what the settings name
-PLUGIN_FILE = "bin/opencode.js"
 SERVED = ("mcp__files__write_file",)  # a tool of an MCP server, as clients name them for matchers
-BLOCK, WARN = "block", "warn"  # what a committed command does where there is no guard
-
 # A command that calls guard's hook, in any of the forms that guard writes or has written.
 _OWN = re.compile(
     r"""(?:/guard/bin/hook['"]?|(?:^|[\s;&|({/])(?:path)?guard['"]?\s+hook)\s+['"]?(NAMES)\b""".replace(
@@ -31,15 +26,6 @@ _OWN = re.compile(
     )
 )
 _OWN_PLUGIN = re.compile(r"/guard/bin/opencode\.js$")
-
-LAUNCHED = "{hook} {call} || {{ [ $? = 2 ] || echo '{broken}' >&2; exit {status}; }}"
-COMMITTED = "command -v pathguard >/dev/null 2>&1 || {{ echo '{without}' >&2; exit {missing}; }}; " + LAUNCHED
-BROKEN = "guard: refused: its hook cannot run. Repair it with: guard doctor"
-BROKEN_END = "guard: its hook cannot run, so nothing was looked after. Repair it with: guard doctor"
-WITHOUT = {
-    BLOCK: "guard: refused: this project wants pathguard on PATH. Install it: uv tool install pathguard",
-    WARN: "guard: this project wants pathguard on PATH, and nothing is checked without. Install it: uv tool install pathguard",
-}
 
 
 @dataclass(frozen=True)
@@ -124,44 +110,6 @@ def _preferred(there: list[Place]) -> Place:
     return next((place for place in there if place.path.endswith("hooks.json")), there[0])
 
 
-def command(client: str, home: str, event: str = "") -> str:
-    """The command of a settings file that is not shared: it names the launcher in guard's home, and fails closed by itself."""
-    return LAUNCHED.format(hook=posix(f"{home}/{HOOK}"), **_called(client, event))
-
-
-def committed(client: str, event: str, missing: str = BLOCK) -> str:
-    """The command of a settings file that a team shares: it finds guard on PATH."""
-    row = WIRINGS[client]
-    status = 2 if missing == BLOCK and event not in row.ending else row.missing
-    return COMMITTED.format(hook="pathguard hook", without=WITHOUT[missing], missing=status, **_called(client, event))
-
-
-def commands(client: str, home: str) -> dict[str, str]:
-    """What the entries call, by event: the commands, or the plugin, of settings that are not shared."""
-    row = WIRINGS[client]
-    return {"plugin": plugin(home)} if row.shape == PLUGIN else {event: command(client, home, event) for event in row.events}
-
-
-def shared(client: str, missing: str = BLOCK) -> dict[str, str]:
-    """What the entries of settings call that a team shares, by event."""
-    return {event: committed(client, event, missing) for event in WIRINGS[client].events}
-
-
-def _called(client: str, event: str) -> dict[str, object]:
-    """The arguments of the hook at an event, and how its command ends where the hook does not consent."""
-    row = WIRINGS[client]
-    ending = event in row.ending
-    call = f"{client} {event}" if row.named and event else client
-    return {"call": call, "broken": BROKEN_END if ending else BROKEN, "status": row.missing if ending else 2}
-
-
-def plugin(home: str) -> str:
-    """The URL of the plugin in guard's home."""
-    from urllib.parse import quote
-
-    return "file://" + quote(f"{home}/{PLUGIN_FILE}")
-
-
 def entries(client: str, document: Document) -> Iterator[Entry]:
     """Guard's own entries in a document, whatever else it holds."""
     wiring = WIRINGS[client]
@@ -180,12 +128,14 @@ def entries(client: str, document: Document) -> Iterator[Entry]:
                     yield Entry(event, matcher if isinstance(matcher, str) else "", text, path, hook)
 
 
-def wired(client: str, document: Document, texts: Mapping[str, str] | str, warn: bool = False, system: bool = False) -> Document:
+def wired(
+    client: str, document: Document, texts: Mapping[str, str] | str, warn: bool = False, system: bool = False, secret: str = ""
+) -> Document:
     """The document with guard's entries; the same one where they are there already.
 
     `texts`: what each of them calls, by event; or one command for all but the end of turns and sessions, where its refusals would
-    keep the client from ending. Entries of guard's that mean something else are replaced. Raises GuardError where something of
-    another type is in the way.
+    keep the client from ending. `secret` ends the name of new entries, for a client that can turn off hooks by their name.
+    Entries of guard's that mean something else are replaced. Raises GuardError where something of another type is in the way.
     """
     wiring = WIRINGS[client]
     _check(wiring, document)
@@ -193,7 +143,9 @@ def wired(client: str, document: Document, texts: Mapping[str, str] | str, warn:
         texts = dict.fromkeys([event for event in wiring.events if event not in wiring.ending] or ["plugin"], texts)
     if wiring.shape == PLUGIN:
         return _plugged(client, document, texts["plugin"])
-    document = _without(client, document, lambda entry: not standing(client, entry, texts))
+    document = _without(
+        client, document, lambda entry: not standing(client, entry, texts) or (secret != "" and _known(wiring, entry))
+    )
     document = _without(client, document, _repeated(client, document))
     there = {entry.event for entry in entries(client, document)}
     for key, value in wiring.top.items():
@@ -205,7 +157,7 @@ def wired(client: str, document: Document, texts: Mapping[str, str] | str, warn:
         if key not in document.value:
             document = document.insert((key,), value)
     new = {
-        event: [_entry(wiring, event, matcher, texts[event], warn)]
+        event: [_entry(wiring, event, matcher, texts[event], warn, secret)]
         for event, matcher in wiring.events.items()
         if event in texts and event not in there
     }
@@ -263,15 +215,22 @@ def narrow(client: str, entry: Entry) -> list[str]:
 
 
 def weak(entry: Entry) -> str:
-    """The key by which an entry only looks like one: it is run beside the tool, or only for some calls; "" for none."""
+    """The key by which an entry only looks like one: it is run beside the tool, for some calls, or led elsewhere; "" for none."""
     hook = entry.hook
     if hook.get("type", "command") != "command":
         return "type"
-    return next((key for key in ("async", "asyncRewake", "if", "disabled") if hook.get(key)), "")
+    return next((key for key in ("async", "asyncRewake", "if", "disabled", "env", "cwd") if hook.get(key)), "")
 
 
-def _entry(wiring: Wiring, event: str, matcher: str | None, text: str, warn: bool) -> dict[str, Any]:
+def _known(wiring: Wiring, entry: Entry) -> bool:
+    """Has an entry the name that everybody knows, by which a project could turn it off?"""
+    return wiring.secret != "" and entry.hook.get(wiring.secret) == wiring.label[wiring.secret]
+
+
+def _entry(wiring: Wiring, event: str, matcher: str | None, text: str, warn: bool, secret: str) -> dict[str, Any]:
     hook = {**wiring.label, wiring.key: text, wiring.limit: SECONDS * wiring.second}
+    if wiring.secret and secret:
+        hook[wiring.secret] = f"{wiring.label[wiring.secret]}-{secret}"
     if event in wiring.blocking and not warn:
         hook |= wiring.extra
     if wiring.shape == FLAT:

@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Off:
-    """A switch: hooks are off where the value that the keys lead to is this one, or (`holding`) a list that holds it."""
+    """A switch: hooks are off where the value that the keys lead to is this one, or (`holding`) a list that holds their name."""
 
     keys: tuple[str, ...]
     value: Any = True
@@ -52,11 +52,13 @@ class Wiring:
     event, because the payload does not. `key` is the entry's key for the command, `limit` that for its time-out, in units of
     which `second` make a second; `extra` belongs to entries of blocking events, `label` to all of them, `top` to the document,
     `pinned` are tables of TOML with it, `managed` is what settings of the system say besides, so that a project's do not count.
+    `secret` is the key of the label whose value gets an ending that nobody can guess, where settings are not shared: a project
+    can turn off a hook that it can name.
 
-    `read` are more files of the scopes that the client reads, where a switch may stand; `switches` are those. `trust` says what a
-    person has to do once before the client loads hooks of a scope. `missing` is the status by which a hook says that it could not
-    look, without refusing. `stamps` are keys that the client writes into a file by itself, `copies` the endings of copies that it
-    makes of one then.
+    `read` are more files of the scopes that the client reads, where a switch may stand; `switches` are those. `dotenv` are files
+    of a project that it takes variables from. `trust` says what a person has to do once before the client loads hooks of a
+    scope. `missing` is the status by which a hook says that it could not look, without refusing. `stamps` are keys that the
+    client writes into a file by itself, `copies` the endings of copies that it makes of one then.
     """
 
     home: str
@@ -73,6 +75,7 @@ class Wiring:
     limit: str = "timeout"
     second: int = 1
     label: Mapping[str, Any] = field(default_factory=lambda: {"type": "command"})
+    secret: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     top: Mapping[str, Any] = field(default_factory=dict)
     pinned: Mapping[str, Any] = field(default_factory=dict)
@@ -80,6 +83,7 @@ class Wiring:
     read: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     switches: tuple[Off, ...] = ()
     trust: Mapping[str, str] = field(default_factory=dict)
+    dotenv: tuple[str, ...] = ()
     missing: int = 1
     stamps: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
@@ -133,10 +137,12 @@ WIRINGS: dict[str, Wiring] = {
         ending=("AfterAgent", "SessionEnd"),
         second=1000,
         label={"name": "guard", "type": "command"},
+        secret="name",
         read={SYSTEM: (Place("etc/gemini-cli/system-defaults.json", JSONC),)},
-        switches=(Off(("hooksConfig", "enabled"), False), Off(("hooksConfig", "disabled"), "guard", holding=True)),
+        switches=(Off(("hooksConfig", "enabled"), False), Off(("hooksConfig", "disabled"), holding=True)),
         trust={TEAM: "every member has to trust the folder in gemini; --skip-trust leaves the project's hooks out"},
         managed={"hooksConfig": {"enabled": True}},
+        dotenv=(".gemini/.env", ".env"),
         copies=(".orig",),
     ),
     "qwen": Wiring(
@@ -151,6 +157,7 @@ WIRINGS: dict[str, Wiring] = {
         second=1000,
         switches=(Off(("disableAllHooks",)), Off(("hooksConfig", "enabled"), False)),
         managed={"disableAllHooks": False},
+        dotenv=(".qwen/.env", ".env"),
         stamps=("$version",),
         copies=(".orig",),
     ),
@@ -177,7 +184,9 @@ WIRINGS: dict[str, Wiring] = {
         team=(Place(".cursor/hooks.json"),),
         system=(Place("etc/cursor/hooks.json"),),
         shape=FLAT,
-        events=dict.fromkeys(("beforeShellExecution", "preToolUse", "postToolUse", "sessionStart", "stop", "sessionEnd")),
+        events=dict.fromkeys(
+            ("beforeShellExecution", "preToolUse", "postToolUse", "postToolUseFailure", "sessionStart", "stop", "sessionEnd")
+        ),
         blocking=("beforeShellExecution", "preToolUse"),
         ending=("stop", "sessionEnd"),
         label={},

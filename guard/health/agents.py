@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from guard import log as decisions
 from guard import project, sessions
 from guard.agents import inspection, wiring
-from guard.agents.changes import RECORD
 from guard.agents.heartbeat import path
+from guard.agents.made import RECORD
 from guard.agents.table import CLIENTS
 from guard.agents.wiring import Wired
 from guard.errors import GuardError

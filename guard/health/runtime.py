@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from guard import __version__, runtime, search_path, shims
-from guard.agents.wiring import HOOK
+from guard.agents.hook_commands import HOOK
 from guard.findings import ABSENT, FINE, NOTE, Finding
 from guard.health.place import Place, ask
 from guard.project import RUNTIME

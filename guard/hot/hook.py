@@ -119,7 +119,7 @@ def _before(client: Client, call: Call) -> Answer:
     from guard.hot import judgement
 
     text = judgement.text(decision, os.environ)
-    return answers.ask(call.event, text) if verdict == "ask" else answers.refuse(client, text)
+    return answers.ask(call.event, text) if verdict == "ask" else answers.refuse(client, text, call.event)
 
 
 def decide(client: Client, call: Call, record: bool = True) -> tuple[Decision, Analysis]:

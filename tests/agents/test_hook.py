@@ -42,11 +42,23 @@ def test_standard_output_is_empty_unless_the_row_says_better(client: str, projec
     said = asked(hooking.CALLS / client / "before-shell.json", project)
     if client == "copilot":
         assert json.loads(said.out) == {"permissionDecision": "deny", "permissionDecisionReason": said.error.strip()}
+    elif client == "claude":
+        found = json.loads(said.out)["hookSpecificOutput"]
+        assert (found["hookEventName"], found["permissionDecision"]) == ("PreToolUse", "deny")
+        assert found["permissionDecisionReason"] == said.error.strip()
     elif client == "cursor":
         found = json.loads(said.out)
-        assert (found["permission"], found["agent_message"]) == ("deny", said.error.strip())
+        assert found == {"permission": "deny", "user_message": said.error.strip(), "agent_message": said.error.strip()}
     else:
         assert said.out == ""
+
+
+def test_cursor_names_the_directory_of_a_shell_in_the_arguments(project: Path) -> None:
+    found = recorded(hooking.CALLS / "cursor/before-tool-shell.json", project)
+    arguments = {"command": "rm -f a.md", "cwd": f"{project}/specs", "timeout": 30000}
+    payload = {**found, "cwd": "", "tool_input": arguments}
+    assert hook(project, "cursor", payload=payload).refused
+    assert not hook(project, "cursor", payload={**payload, "tool_input": {**arguments, "cwd": str(project)}}).refused
 
 
 def harmless(path: Path, project: Path, command: str) -> dict[str, Any]:

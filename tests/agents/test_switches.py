@@ -28,6 +28,13 @@ OFF: dict[str, str] = {
     ".codex/config.toml": "[features]\nhooks = false\n",
     ".codex/hooks.json": '{"disableAllHooks": true}',
 }
+LED = [  # variables by which guard, or the settings that call it, would be looked for elsewhere
+    (".claude/settings.local.json", '{"env": {"GUARD_STATE_DIR": "/tmp/x"}}'),
+    (".claude/settings.json", '{"env": {"PATH": "/usr/bin:/bin"}}'),
+    (".codex/config.toml", '[shell_environment_policy.set]\nXDG_CONFIG_HOME = "/tmp/x"\n'),
+    (".env", "GUARD_STATE_DIR=/tmp/x"),
+    (".gemini/.env", "export GEMINI_CLI_SYSTEM_SETTINGS_PATH=/tmp/x"),
+]
 
 
 def tool(project: Path, path: str, content: str) -> str:
@@ -46,14 +53,14 @@ def put(project: Path, path: str, content: str) -> None:
     (project / path).write_text(content)
 
 
-@pytest.mark.parametrize(("path", "content"), OFF.items(), ids=list(OFF))
+@pytest.mark.parametrize(("path", "content"), [*OFF.items(), *LED])
 @pytest.mark.parametrize("top", ["", "~/"])
 def test_an_off_switch_is_a_violation_though_nothing_was_there(top: str, path: str, content: str, alone: Path) -> None:
     place = f"{alone.parent}/home/{path}" if top else path
+    directory = place.rpartition("/")[0] or "."
     assert tool(alone, place, content) == "lift-guard"
-    here = f"mkdir -p {place.rpartition('/')[0]}; cat > {place} <<'END'\n{content}\nEND\n"
-    assert shell(alone, here) == "lift-guard"
-    assert shell(alone, f"mkdir -p {place.rpartition('/')[0]} && printf '%s' '{content}' > x && mv x {place}") == "lift-guard"
+    assert shell(alone, f"mkdir -p {directory}; cat > {place} <<'END'\n{content}\nEND\n") == "lift-guard"
+    assert shell(alone, f"mkdir -p {directory} && printf '%s' '{content}' > x && mv x {place}") == "lift-guard"
 
 
 @pytest.mark.parametrize(
@@ -106,6 +113,7 @@ MINE = {
     "more settings": changed(model="other", permissions={"allow": ["Bash(ls)"]}),
     "more hooks": changed(hooks={**SETTINGS["hooks"], "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}),
     "a switch that is not pulled": changed(disableAllHooks=False),
+    "variables of its own": changed(env={"NODE_ENV": "test", "XDG_CACHE_HOME": "/tmp/x"}),
     "the same entry twice": changed(hooks={**SETTINGS["hooks"], "PreToolUse": [ENTRY, ENTRY]}),
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from guard.agents import changes, launchers, plans, settings, wiring
+from guard.agents import changes, hook_commands, launchers, made, plans, settings, wiring
 from guard.agents.plans import Where
 from guard.agents.wirings import JSON, JSONC, ME, PLUGIN, WIRINGS
 from guard.errors import GuardError
@@ -99,13 +99,13 @@ def test_a_home_with_any_name_is_guarded(name: str, tmp_path: Path) -> None:
 def test_of_settings_given_twice_those_count_that_the_client_sees(client: str, text: str) -> None:
     row = WIRINGS[client]
     document = settings.read("/s", row.me[0].format, text.encode())
-    wired = wiring.wired(client, document, wiring.commands(client, "/h/guard"))
+    wired = wiring.wired(client, document, hook_commands.commands(client, "/h/guard"))
     seen = json.loads(wired.text)
     assert set(row.events) <= set(seen["hooks"])
     assert {key: value for key, value in seen.items() if key not in ("hooks", *row.top)} == {
         key: value for key, value in json.loads(text).items() if key != "hooks"
     }
-    assert wiring.wired(client, wired, wiring.commands(client, "/h/guard")).text == wired.text
+    assert wiring.wired(client, wired, hook_commands.commands(client, "/h/guard")).text == wired.text
     assert not list(wiring.entries(client, wiring.unwired(client, wired)))
 
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_merged_is_told_and_nothing_is_written(text: str, user: U
 def test_odd_entries_beside_guards_stay_what_they_are(user: User) -> None:
     odd = {"PreToolUse": [1, None, "x", [], {"hooks": 3}, {"hooks": [None, 7, {"command": 9}]}], "Other": 5, "Stop": [[]]}
     document = settings.read("/s", JSON, json.dumps({"hooks": odd}).encode())
-    wired = wiring.wired("claude", document, wiring.commands("claude", "/h/guard"))
+    wired = wiring.wired("claude", document, hook_commands.commands("claude", "/h/guard"))
     assert wired.value["hooks"]["PreToolUse"][:-1] == odd["PreToolUse"]
     assert wiring.unwired("claude", wired).value == {"hooks": odd}
 
@@ -245,7 +245,7 @@ def test_a_client_that_writes_its_settings_meanwhile_loses_nothing(user: User) -
     with pytest.raises(GuardError, match="somebody else has just written it"):
         changes.apply(str(user.home / "state"), [planned])
     assert path.read_text() == '{"model": "y"}'
-    assert changes.remembered(str(user.home / "state")) == []
+    assert made.remembered(str(user.home / "state")) == []
 
 
 def test_what_was_edited_by_hand_since_stays_when_guard_goes(user: User) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.agents import changes, json_edit, plans, settings, wiring
+from guard.agents import changes, hook_commands, json_edit, json_nodes, made, plans, settings, wiring, writing
 from guard.agents.plans import Where
 from guard.agents.settings import Document
 from guard.agents.table import CLIENTS, READ
@@ -28,7 +28,7 @@ COMMENTED = [client for client in WIRINGS if WIRINGS[client].me[0].format == JSO
 
 def wired(client: str, data: bytes, format: str | None = None, home: str = HOME) -> Document:
     document = settings.read("/settings", format or WIRINGS[client].me[0].format, data)
-    return wiring.wired(client, document, wiring.commands(client, home))
+    return wiring.wired(client, document, hook_commands.commands(client, home))
 
 
 def script(path: Path, arguments: str, status: int) -> None:
@@ -145,13 +145,13 @@ def test_what_is_broken_is_told_with_its_place(data: bytes, where: str) -> None:
 def test_an_old_command_is_replaced_by_the_new_one() -> None:
     for client in WIRINGS:
         old = wired(client, b"", home="/old place/guard")
-        new = wiring.wired(client, old, wiring.commands(client, HOME))
+        new = wiring.wired(client, old, hook_commands.commands(client, HOME))
         assert new.value == wired(client, b"").value
         assert "/old place/" not in new.text
 
 
 def test_foreign_hooks_of_the_same_group_stay() -> None:
-    own = wiring.command("claude", "/old/guard", "PreToolUse")
+    own = hook_commands.command("claude", "/old/guard", "PreToolUse")
     group = {"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": own}]}
     document = wired("claude", json.dumps({"hooks": {"PreToolUse": [group]}}).encode())
     assert document.get("hooks", "PreToolUse", 0, "hooks") == [{"type": "command", "command": "a"}]
@@ -188,9 +188,9 @@ def test_entries_are_found_in_every_form_that_guard_writes() -> None:
         if WIRINGS[client].shape == PLUGIN:
             continue
         for text in (
-            *wiring.commands(client, HOME).values(),
-            *wiring.shared(client).values(),
-            *wiring.shared(client, wiring.WARN).values(),
+            *hook_commands.commands(client, HOME).values(),
+            *hook_commands.shared(client).values(),
+            *hook_commands.shared(client, hook_commands.WARN).values(),
             f"guard hook {client}",
         ):
             key = WIRINGS[client].key
@@ -212,7 +212,7 @@ def test_the_command_fails_closed(client: str, status: int | None, result: int, 
         )
         (home / "bin/hook").chmod(0o755)
     row = WIRINGS[client]
-    for event, command in wiring.commands(client, str(home)).items():
+    for event, command in hook_commands.commands(client, str(home)).items():
         run = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
         assert run.returncode == (row.missing if event in row.ending and result else result)
         assert run.stdout == ""
@@ -220,14 +220,14 @@ def test_the_command_fails_closed(client: str, status: int | None, result: int, 
 
 
 @pytest.mark.parametrize("client", [client for client in WIRINGS if wiring.places(client, TEAM)])
-@pytest.mark.parametrize("missing", [wiring.BLOCK, wiring.WARN])
+@pytest.mark.parametrize("missing", [hook_commands.BLOCK, hook_commands.WARN])
 def test_a_committed_command_blocks_or_warns_where_guard_is_missing(client: str, missing: str, tmp_path: Path) -> None:
     row = WIRINGS[client]
     event = row.blocking[0]
     call = f"hook {client} {event}" if row.named else f"hook {client}"
-    text = wiring.committed(client, event, missing)
+    text = hook_commands.committed(client, event, missing)
     run = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, env={"PATH": "/nonexistent"})
-    assert run.returncode == (2 if missing == wiring.BLOCK else WIRINGS[client].missing)
+    assert run.returncode == (2 if missing == hook_commands.BLOCK else WIRINGS[client].missing)
     assert "uv tool install pathguard" in run.stderr
     for status, result in ((0, 0), (2, 2), (1, 2), (70, 2)):
         (tmp_path / "pathguard").write_text(
@@ -244,7 +244,7 @@ def test_no_url_stands_in_a_command() -> None:
         "://" not in text
         for client in WIRINGS
         if WIRINGS[client].shape != PLUGIN
-        for text in (*wiring.commands(client, HOME).values(), *wiring.shared(client).values())
+        for text in (*hook_commands.commands(client, HOME).values(), *hook_commands.shared(client).values())
     )
 
 
@@ -342,7 +342,7 @@ def test_merging_keeps_every_value_and_unwiring_inverts(
 @given(value=VALUES, layout=LAYOUT)
 def test_the_parser_agrees_with_the_library(value: Any, layout: Any) -> None:
     text = json.dumps(value, indent=layout)
-    assert json_edit.parse(text).value == value
+    assert json_nodes.parse(text).value == value
 
 
 @given(text=st.text(alphabet='{}[]":,0123456789.eE+-truefalsn \n\t\\/*ux', max_size=24))
@@ -353,10 +353,10 @@ def test_the_parser_takes_what_the_library_takes(text: str) -> None:
     try:
         wanted = json.loads(text, parse_constant=strict)
     except (ValueError, RecursionError):
-        with pytest.raises(json_edit.NotJson):
-            json_edit.parse(text)
+        with pytest.raises(json_nodes.NotJson):
+            json_nodes.parse(text)
     else:
-        assert json_edit.parse(text).value == wanted
+        assert json_nodes.parse(text).value == wanted
 
 
 @given(value=st.dictionaries(KEYS, VALUES, max_size=4), layout=LAYOUT, new=VALUES, key=KEYS)
@@ -365,7 +365,7 @@ def test_insertion_and_removal_are_inverse(value: dict[str, Any], layout: Any, n
         return
     text = json.dumps(value, indent=layout)
     added = json_edit.insert(text, (key,), new)
-    assert json_edit.parse(added).value == {**value, key: new}
+    assert json_nodes.parse(added).value == {**value, key: new}
     assert json_edit.remove(added, (key,)) == text or value == {}
 
 
@@ -374,7 +374,7 @@ def where(tmp_path: Path) -> Where:
     return Where(ME, {"HOME": str(tmp_path)}, home=f"{tmp_path}/data/guard")
 
 
-def around(where: Where, clients: list[str], between: Callable[[], None] = lambda: None) -> list[changes.Made]:
+def around(where: Where, clients: list[str], between: Callable[[], None] = lambda: None) -> list[made.Made]:
     """Wires, does something, and takes the wiring away again; gives the record in between."""
     made = changes.write([plans.wire(client, where) for client in clients])
     between()
@@ -454,14 +454,14 @@ def test_when_one_write_fails_the_others_are_taken_back(where: Where, tmp_path: 
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text('{"a": 1}')
     planned = [plans.wire(client, where) for client in ("claude", "gemini", "qwen")]
-    put, count = changes.put, iter(range(9))
+    put, count = writing.put, iter(range(9))
 
     def failing(path: str, data: bytes, mode: int | None = None) -> None:
         if next(count) == 2:
             raise OSError(28, "No space left on device", path)
         put(path, data, mode)
 
-    monkeypatch.setattr(changes, "put", failing)
+    monkeypatch.setattr(writing, "put", failing)
     with pytest.raises(GuardError, match="No space left"):
         changes.write(planned)
     assert (tmp_path / ".claude/settings.json").read_text() == '{"a": 1}'
@@ -484,12 +484,12 @@ def test_the_record_keeps_what_was_there_first(where: Where, tmp_path: Path) -> 
     (tmp_path / ".claude").mkdir()
     path = tmp_path / ".claude/settings.json"
     path.write_text('{"a":1}')
-    changes.remember(state, changes.write([plans.wire("claude", where)]))
+    made.remember(state, changes.write([plans.wire("claude", where)]))
     later = Where(ME, where.environ, home="/other/guard")
-    changes.remember(state, changes.write([plans.wire("claude", later)]))
-    record = changes.remembered(state)
+    made.remember(state, changes.write([plans.wire("claude", later)]))
+    record = made.remembered(state)
     assert [made.before for made in record] == [b'{"a":1}']
-    assert os.stat(f"{state}/{changes.RECORD}").st_mode & 0o777 == 0o600
+    assert os.stat(f"{state}/{made.RECORD}").st_mode & 0o777 == 0o600
     planned, _, _ = plans.unwire(later, record)
     changes.write(planned)
     assert path.read_text() == '{"a":1}'
@@ -505,44 +505,44 @@ def test_who_is_killed_while_writing_can_still_take_it_back(
     planned = [plans.wire(client, where) for client in ("claude", "gemini")]
     child = os.fork()
     if child == 0:
-        put, count = changes.put, iter(range(9))
+        put, count = writing.put, iter(range(9))
 
         def dying(*words: Any) -> None:
             if next(count) == 2:  # the record, the first file, then death
                 os._exit(9)
             put(*words)
 
-        changes.put = dying
+        writing.put = dying
         changes.apply(state, planned)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert "guard" in path.read_text()
-    record = changes.remembered(state)
+    record = made.remembered(state)
     back, _, done = plans.unwire(where, record)
     changes.take_back(state, back, done)
     plans.undone(record, done)
     assert path.read_text() == '{"a":1}'
     assert sorted(os.listdir(tmp_path)) == [".claude", "state"]
-    assert changes.remembered(state) == []
+    assert made.remembered(state) == []
 
 
 def test_a_failure_leaves_the_record_as_it_was(where: Where, tmp_path: Path) -> None:
     state = f"{tmp_path}/state"
     changes.apply(state, [plans.wire("claude", where)])
-    before = changes.remembered(state)
+    before = made.remembered(state)
     planned = [plans.wire("gemini", where)]
     (tmp_path / ".gemini").mkdir()
     (tmp_path / ".gemini/settings.json").write_text("{}")
     with pytest.raises(GuardError, match="somebody else"):
         changes.apply(state, planned)
-    assert changes.remembered(state) == before
+    assert made.remembered(state) == before
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"files": 3}', b'{"files": [{}]}', b'{"files": [{"path": 1}]}'])
 def test_a_damaged_record_is_told(data: bytes, tmp_path: Path) -> None:
-    (tmp_path / changes.RECORD).write_bytes(data)
+    (tmp_path / made.RECORD).write_bytes(data)
     with pytest.raises(GuardError, match="record"):
-        changes.remembered(str(tmp_path))
+        made.remembered(str(tmp_path))
 
 
 def test_codex_gets_its_hooks_where_the_user_has_them(where: Where, tmp_path: Path) -> None:

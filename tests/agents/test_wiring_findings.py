@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from guard.agents import changes, codex_trust, inspection, launchers, plans, wiring
+from guard.agents import changes, codex_trust, hook_commands, inspection, launchers, plans, wiring
 from guard.agents.plans import Where
 from guard.agents.wirings import ME, SYSTEM, TEAM, WIRINGS
 from guard.findings import ABSENT, FINE, NOTE, OFF, Finding
@@ -88,7 +88,7 @@ def test_what_init_writes_holds(machine: Machine, client: str) -> None:
 def test_commands_are_given_exactly_as_they_stand_there(machine: Machine) -> None:
     machine.wire("claude")
     assert {each.entry.command for each in wiring.found("claude", machine.environ, "")} == {
-        *wiring.commands("claude", str(machine.data)).values()
+        *hook_commands.commands("claude", str(machine.data)).values()
     }
 
 
@@ -143,7 +143,6 @@ def test_each_way_of_being_off_is_found(machine: Machine, change: Callable[[Any]
         ("claude", "root/etc/claude-code/managed-settings.json", ("disableAllHooks",), True),
         ("claude", "root/etc/claude-code/managed-settings.json", ("allowManagedHooksOnly",), True),
         ("gemini", "project/.gemini/settings.json", ("hooksConfig", "enabled"), False),
-        ("gemini", "project/.gemini/settings.json", ("hooksConfig", "disabled"), ["x", "guard"]),
         ("qwen", "project/.qwen/settings.json", ("disableAllHooks",), True),
         ("copilot", "project/.github/copilot/settings.json", ("disableAllHooks",), True),
         ("copilot", "home/.copilot/config.json", ("disableAllHooks",), True),
@@ -165,8 +164,76 @@ def test_a_switch_is_found_in_every_file_that_the_client_reads(
 def test_switches_that_are_on_are_none(machine: Machine) -> None:
     machine.wire("claude", "gemini")
     machine.edit(".claude/settings.json", lambda value: value.update(disableAllHooks=False, allowManagedHooksOnly=True))
-    machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"enabled": True, "disabled": ["other"]}))
+    machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"enabled": True, "disabled": ["guard"]}))
     assert machine.codes("claude") == machine.codes("gemini") == ["wired"]
+
+
+def _names(path: Path) -> set[str]:
+    hooks = json.loads(path.read_text())["hooks"]
+    return {hook["name"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
+
+
+def test_the_hook_of_gemini_has_a_name_that_no_project_can_know(machine: Machine) -> None:
+    machine.wire("gemini")
+    path = machine.home / ".gemini/settings.json"
+    (name,) = _names(path)
+    assert re.fullmatch(r"guard-[0-9a-f]{12}", name)
+    before = path.read_bytes()
+    machine.wire("gemini")
+    assert path.read_bytes() == before, "it keeps its name"
+    machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"disabled": ["x", name]}))
+    (found,) = [each for each in machine.findings("gemini") if each.severity == OFF]
+    assert (found.code, name in found.repair) == ("switched-off", True)
+
+
+def test_a_name_that_everybody_knows_is_replaced(machine: Machine) -> None:
+    machine.wire("gemini")
+    path = machine.home / ".gemini/settings.json"
+    (name,) = _names(path)
+    path.write_text(path.read_text().replace(name, "guard"))
+    machine.wire("gemini")
+    assert len(_names(path)) == 1
+    assert _names(path) != {"guard"}
+    machine.wire("gemini", scope=TEAM)
+    assert _names(machine.project / ".gemini/settings.json") == {"guard"}, "what is committed is the same for everybody"
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "text", "code", "severity"),
+    [
+        ("claude", ".claude/settings.json", '{"env": {"GUARD_STATE_DIR": "/tmp/x"}}', "led-elsewhere", OFF),
+        ("claude", ".claude/settings.local.json", '{"env": {"XDG_CONFIG_HOME": "/tmp/x"}}', "led-elsewhere", OFF),
+        ("claude", ".claude/settings.json", '{"env": {"PATH": "/usr/bin:/bin"}}', "variable-set", NOTE),
+        ("codex", ".codex/config.toml", '[shell_environment_policy]\nset = {CODEX_HOME = "x"}\n', "led-elsewhere", OFF),
+        ("gemini", ".env", "# mine\nexport XDG_STATE_HOME='/tmp/x'\n", "led-elsewhere", OFF),
+        ("gemini", ".gemini/.env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/tmp/x", "led-elsewhere", OFF),
+        ("qwen", ".qwen/.env", "QWEN_CODE_SIMPLE=1\r\n", "led-elsewhere", OFF),
+    ],
+)
+def test_a_project_that_leads_guard_elsewhere_is_told(
+    machine: Machine, client: str, path: str, text: str, code: str, severity: str
+) -> None:
+    machine.wire(client)
+    (machine.project / path).parent.mkdir(parents=True, exist_ok=True)
+    (machine.project / path).write_text(text)
+    (found,) = [each for each in machine.findings(client) if each.code == code]
+    assert (found.severity, f"{machine.project / path} sets" in found.what) == (severity, True)
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "text"),
+    [
+        ("claude", ".claude/settings.json", '{"env": {"NODE_ENV": "test", "XDG_CACHE_HOME": "/tmp/x"}}'),
+        ("claude", ".env", "GUARD_STATE_DIR=/tmp/x"),
+        ("gemini", ".env", "PATH=/x\nGUARDIAN=1\nTEXT=GUARD_LOOP=1\n"),
+        ("qwen", ".env", "\0\xff"),
+    ],
+)
+def test_other_variables_of_a_project_are_its_own(machine: Machine, client: str, path: str, text: str) -> None:
+    machine.wire(client)
+    (machine.project / path).parent.mkdir(parents=True, exist_ok=True)
+    (machine.project / path).write_text(text)
+    assert machine.codes(client) == ["wired"]
 
 
 @pytest.mark.parametrize("text", ["{", '{"hooks": {} // no\n}', '{"a": 1,}', "[]", ""])
@@ -324,6 +391,9 @@ def test_hooks_of_the_system_hold_against_switches_elsewhere(tmp_path: Path, mac
     machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"enabled": False}))
     assert [machine.codes(client) for client in ("claude", "codex", "gemini")] == [["wired"]] * 3
     machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"disabled": ["guard"]}))
+    assert machine.codes("gemini") == ["wired"]
+    (name,) = _names(tmp_path / "root/etc/gemini-cli/settings.json")
+    machine.edit(".gemini/settings.json", lambda value: value.update(hooksConfig={"disabled": [name]}))
     assert machine.codes("gemini", OFF) == ["switched-off"]
 
 
