@@ -42,10 +42,15 @@ MARKS = {
 SETTINGS = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
+    "CODEX_API_KEY",
     "CODEX_HOME",
     "COPILOT_MODEL",
+    "COPILOT_OFFLINE",
+    "CURSOR_API_KEY",
     "OPENCODE_CONFIG",
     "OPENCODE_CONFIG_CONTENT",
 }
@@ -104,7 +109,8 @@ class Surroundings(NamedTuple):
 
     `line` is the process itself and those above it, nearest first; `whole` says that the line was followed to its end;
     `foreground` that there is a terminal and the process is in its foreground; `terminal` names that. `watching` are the
-    surroundings of the clients that show the window, where the terminal is one of a multiplexer's.
+    surroundings of the clients that show the window, where the terminal is one of a multiplexer's, `keyed` when a key was last
+    pressed in such a client (whole seconds since 1970).
     """
 
     line: tuple[Process, ...] = ()
@@ -112,6 +118,7 @@ class Surroundings(NamedTuple):
     foreground: bool = False
     terminal: str = ""
     watching: tuple[Surroundings, ...] = ()
+    keyed: int = 0
 
 
 def who(environ: Mapping[str, str], where: Surroundings) -> Actor:
@@ -122,6 +129,16 @@ def who(environ: Mapping[str, str], where: Surroundings) -> Actor:
     if not where.foreground:
         return Actor(AGENT, "", "no terminal in whose foreground it runs")
     return _held(environ, where)
+
+
+def typed(where: Surroundings, since: float) -> bool:
+    """May what came in since then (seconds since 1970) have been typed by a person?
+
+    Anybody can have tmux put text into a window; a key that is pressed in a client which shows it is what that does not fake.
+    """
+    if not any(process.names and process.names[0].startswith(MULTIPLEXER) for process in where.line):
+        return True
+    return any(each.keyed >= int(since) and who({}, each).kind == PERSON for each in where.watching)
 
 
 def _agent_above(line: Iterable[Process]) -> Actor | None:

@@ -14,6 +14,7 @@ SECONDS = 2.0  # for asking another program
 # Where programs are looked for: whoever calls has no say in it.
 SAFE_PATH = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin:/opt/local/bin:/usr/pkg/bin"
 _ENVIRONMENT = 1 << 20  # bytes of one that are read
+_PTS = range(136, 144)  # the major numbers of pseudo terminals, by which stat names them
 
 
 def surroundings() -> Surroundings:
@@ -22,13 +23,22 @@ def surroundings() -> Surroundings:
     return _around(os.getpid(), foreground, terminal, os.environ, 0)
 
 
+def of(process: int) -> Surroundings:
+    """Where another process runs; without any line where it cannot be looked at."""
+    foreground, terminal = _terminal_of(process)
+    return _around(process, foreground, terminal, _environ(process) or {}, 0)
+
+
 def _around(process: int, foreground: bool, terminal: str, environ: Mapping[str, str], depth: int) -> Surroundings:
     line, whole = _line(process)
     found = Surroundings(tuple(line), whole, foreground, terminal)
     server = next((each for each in line if each.names and each.names[0].startswith(MULTIPLEXER)), None)
     if server is None or depth >= NESTED:
         return found
-    return found._replace(watching=tuple(_around(client, True, tty, {}, depth + 1) for client, tty in _clients(environ, server)))
+    clients = _clients(environ, server)
+    return found._replace(
+        watching=tuple(_around(pid, True, tty, {}, depth + 1)._replace(keyed=keyed) for pid, tty, keyed in clients)
+    )
 
 
 def _terminal() -> tuple[bool, str]:
@@ -44,6 +54,22 @@ def _terminal() -> tuple[bool, str]:
     finally:
         os.close(fd)
     return foreground, next((name for name in map(_name, (0, 1, 2)) if name), "/dev/pts/?")
+
+
+def _terminal_of(process: int) -> tuple[bool, str]:
+    """The same of another process, as the kernel tells it; no terminal where it does not."""
+    if not os.path.isdir("/proc/self"):
+        shown = _output(["ps", "-o", "pgid=,tpgid=,tty=", "-p", str(process)]).split()
+        return (shown[0] == shown[1], f"/dev/{shown[2]}") if len(shown) == 3 and shown[2].strip("?-") else (False, "")
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        group, terminal, front = (int(fields[at]) for at in (2, 4, 5))
+    except (OSError, ValueError, IndexError):
+        return False, ""
+    major, minor = terminal >> 8 & 0xFFF, terminal & 0xFF | terminal >> 12 & 0xFFF00
+    name = f"/dev/pts/{minor + 256 * (major - _PTS[0])}" if major in _PTS else "/dev/tty"
+    return terminal != 0 and front == group, name if terminal else ""
 
 
 def _name(descriptor: int) -> str:
@@ -119,8 +145,9 @@ class _FromPs:
 _from_ps = _FromPs
 
 
-def _clients(environ: Mapping[str, str], server: Process) -> list[tuple[int, str]]:
-    """The clients of a multiplexer's server that show the window that this process runs in: numbers and terminals."""
+def _clients(environ: Mapping[str, str], server: Process) -> list[tuple[int, str, int]]:
+    """The clients of a multiplexer's server that show the window that this process runs in: their numbers, their terminals, and
+    when a key was last pressed there."""
     socket, _, rest = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
     pane = environ.get("TMUX_PANE", "")
     if not socket or rest != str(server.number) or not pane.startswith("%"):
@@ -131,9 +158,11 @@ def _clients(environ: Mapping[str, str], server: Process) -> list[tuple[int, str
     words = shown.split()
     if len(words) != 4 or words[0] != str(server.number) or words[2:] != ["1", "1"]:
         return []
-    listed = _output(["tmux", "-S", socket, "list-clients", "-t", words[1], "-F", "#{client_pid} #{client_tty}"])
-    rows = [line.split(" ", 1) for line in listed.splitlines()]
-    return [(int(row[0]), row[1]) for row in rows if len(row) == 2 and row[0].isdigit()]
+    listed = _output(
+        ["tmux", "-S", socket, "list-clients", "-t", words[1], "-F", "#{client_pid} #{client_activity} #{client_tty}"]
+    )
+    rows = [line.split(" ", 2) for line in listed.splitlines()]
+    return [(int(row[0]), row[2], int(row[1])) for row in rows if len(row) == 3 and row[0].isdigit() and row[1].isdigit()]
 
 
 def _output(argv: Sequence[str]) -> str:

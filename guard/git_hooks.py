@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from guard import project, runtime, shims
+from guard import pre_commit, project, runtime, shims
 from guard.agents import launchers
 from guard.commits.git import Git
 from guard.errors import STATE, GuardError
@@ -16,7 +16,10 @@ from guard.findings import ABSENT, FINE, OFF, Finding
 from guard.paths import below
 from guard.quoting import posix
 
-NAMES = ("pre-commit", "pre-merge-commit", "commit-msg", "pre-push", "post-checkout", "post-merge", "post-rewrite")
+NAMES = (
+    "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "pre-applypatch", "pre-rebase", "pre-push",
+    "post-checkout", "post-merge", "post-rewrite",
+)  # fmt: skip
 SCRIPT = "pre-commit"  # the name under which the one text is shipped
 MARK = b"# guard's git hook:"
 BEFORE = ".before-guard"  # what stood there
@@ -263,6 +266,10 @@ def _write(path: str, content: bytes) -> None:
 def _findings(at: Place) -> Iterator[Finding]:
     own = [name for name in NAMES if _ours(at, name)]
     repair = "guard init --git-hooks"
+    framed = pre_commit.stages(os.fsdecode(_content(f"{at.top}/{pre_commit.CONFIG}")))
+    if framed and not own:
+        yield _framed(at, framed)
+        return
     if not own:
         aside = [name for name in NAMES if MARK in _content(f"{at.common}/hooks/{name}")]
         if aside and at.given:
@@ -281,6 +288,18 @@ def _findings(at: Place) -> Iterator[Finding]:
         yield Finding("git-hooks-incomplete", f"hooks are missing: {', '.join(missing)}", "", repair, OFF)
     if not dead and not missing:
         yield Finding("git-hooks", "git's hooks run guard", severity=FINE)
+
+
+def _framed(at: Place, stages: list[str]) -> Finding:
+    """How pre-commit stands that has guard's hooks in its configuration."""
+    left = [
+        name for name in stages if pre_commit.INSTALLED not in _content(at.path(name)) or not os.access(at.path(name), os.X_OK)
+    ]
+    if not left:
+        return Finding("git-hooks-pre-commit", "pre-commit runs guard", severity=FINE)
+    repair = "pre-commit install " + " ".join(f"--hook-type {name}" for name in left)
+    what = f"pre-commit does not run guard at {', '.join(left)}"
+    return Finding("git-hooks-not-installed", what, f"{pre_commit.CONFIG} names it, but git's hooks are not there", repair, OFF)
 
 
 def _content(path: str) -> bytes:

@@ -7,7 +7,8 @@ directory is that of whoever started the agent (project.vouched): one that a com
 Each layer may use a grant once, so that one granted call passes all the layers that it goes through, and a second call none. A
 layer's ticket is an empty file NAME.LAYER that is used up by renaming it, which succeeds for one process alone:
 
-    check, hook, commit    one judgement
+    check, hook            one judgement
+    commit                 one commit or push, and that again as long as it has not come about: NAME.commit.DEED says which
     run                    the calls of tools below one shell, script or tool of an agent's: NAME.run.CALL says which
 
 With `override = "sudo"` grants count only where they belong to root, in a directory that the agent's user cannot write.
@@ -161,10 +162,10 @@ def _read(data: bytes) -> Grant | None:
     return grant if numbers and texts and isinstance(grant.victims, dict) else None
 
 
-def take(decision: Decision, policies: Sequence[Policy], state: str | None) -> Grant | None:
+def take(decision: Decision, policies: Sequence[Policy], state: str | None, deed: str = "") -> Grant | None:
     """The grant by which a call may do what it was refused for, used up for this layer; None without one.
 
-    The decision has to name every victim.
+    The decision has to name every victim. `deed` names what is done where it may be tried again, as the letters of a file's name.
     """
     verdict = decision.verdict
     if verdict.decision == ALLOW or verdict.partial or not state or not _grantable(decision, policies):
@@ -179,7 +180,7 @@ def take(decision: Decision, policies: Sequence[Policy], state: str | None) -> G
     for grant in standing(state, sudo):
         if not _fits(grant, decision) or not _of_project(grant, policies):
             continue
-        if grant.kind == SUSPENSION or use(grant, layer, state):
+        if grant.kind == SUSPENSION or use(grant, layer, state, deed):
             return grant
     return None
 
@@ -230,14 +231,15 @@ def _of_project(grant: Grant, policies: Sequence[Policy]) -> bool:
     return any(root.path == grant.root for policy in policies for root in policy.roots)
 
 
-def use(grant: Grant, layer: str, state: str) -> bool:
-    """Uses up a layer's ticket. True where this process, or (layer "run") another one of the same call, has it."""
+def use(grant: Grant, layer: str, state: str, deed: str = "") -> bool:
+    """Uses up a layer's ticket. True where this process, another one of the same call (layer "run"), or the same deed has it."""
     ticket = f"{state}/{DIRECTORY}/{grant.name}.{layer}"
-    used = f"{ticket}.{call() if layer == RUN else USED}"
+    by = call() if layer == RUN else deed
+    used = f"{ticket}.{by or USED}"
     try:
         os.rename(ticket, used)
     except OSError:
-        return layer == RUN and os.path.lexists(used)
+        return by != "" and os.path.lexists(used)
     return True
 
 

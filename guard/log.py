@@ -9,7 +9,7 @@ import zlib
 
 from guard.encoding import decode, encode
 from guard.json_text import dumps
-from guard.redact import redactor, suspicious
+from guard.redact import named, redactor, suspicious
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +115,23 @@ def find(state_dir: str | None, name: str) -> dict[str, Any] | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def newest(state_dir: str | None) -> dict[str, Any] | None:
+    """The event that was written last; None where there is none, or it is damaged."""
+    if not state_dir:
+        return None
+    try:
+        fd = _open(f"{state_dir}/{NAME}", os.O_RDONLY)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(fd, "rb") as file:
+        try:
+            file.seek(max(0, os.fstat(fd).st_size - LINE_LIMIT - 1))
+            lines = file.read().splitlines(keepends=True)
+        except OSError:
+            return None
+    return _event(lines[-1]) if lines else None
+
+
 def _events(path: str) -> Iterator[dict[str, Any]]:
     try:
         fd = _open(path, os.O_RDONLY)
@@ -144,8 +161,9 @@ def _line(event: dict[str, Any]) -> bytes:
         event = {key: value for key, value in event.items() if key not in _LONG}
         event |= {"command": str(event.get("command", ""))[:_COMMAND_LIMIT], "cut": True}
         body = dumps(event)
-    if suspicious(body):
-        body = dumps(_clean(event, redactor()))
+    known = named(os.environ)
+    if suspicious(body) or any(dumps(value)[1:-1] in body for value in known):
+        body = dumps(_clean(event, redactor(known)))
     rest = "," + body[1:] if body != "{}" else "}"
     return f'{_HEAD}{zlib.crc32(body.encode()):08x}"{rest}\n'.encode()
 

@@ -54,10 +54,16 @@ def require(what: str) -> Actor:
 def confirm(what: str) -> None:
     """Has the person type letters that are shown on the terminal. Raises GuardError where that does not happen."""
     code = "".join(secrets.choice(LETTERS) for _ in range(COUNT))
+    since = time.time()
     answer = _asked(f"{what}\nType {code} to go on, anything else to leave it: ")
     if answer.strip().lower() != code:
         raise GuardError("left as it was", code=REFUSED)
-    if present().kind != actor.PERSON:
+    where = surroundings()
+    found = actor.who(os.environ, where)
+    if found.kind == actor.PERSON and not actor.typed(where, since):
+        found = Actor(actor.AGENT, "", "the letters were put into its tmux window, and nobody pressed a key there")
+    if found.kind != actor.PERSON:
+        _record(what, found)
         raise GuardError(AGENTS, code=REFUSED)
 
 

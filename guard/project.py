@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 
 from guard import roots
 from guard.builtin_rules import lists as builtin_lists
@@ -109,6 +108,8 @@ def registered(environ: Mapping[str, str], tree: World, more: Iterable[str] = ()
 
 def acceptances(path: str, state: str) -> tuple[str, str]:
     """The files that say what was accepted of a pyproject.toml: by the user, and by root."""
+    import zlib  # its library takes 2 ms to load, and few projects need it
+
     raw = os.fsencode(path)
     key = f"{zlib.crc32(raw):08x}{zlib.crc32(raw[::-1]):08x}"
     return f"{state}/{ACCEPTED}/{key}", f"{SYSTEM_ACCEPTED}/{os.getuid()}/{key}"
@@ -118,8 +119,8 @@ def sources(root: str, main: str, environ: Mapping[str, str], tree: World) -> tu
     """The configuration files that a root's policy depends on, absent ones included, the root's own first."""
     found = [path for _, path in files(root, main, environ, tree)]
     state = state_dir(environ)
-    for path in [each for each in found if name(each) == roots.PROJECT and state is not None]:
-        found += acceptances(physical(tree, path), state or "")
+    for path in [each for each in found if name(each) == roots.PROJECT and tree.lstat(each) is not None]:
+        found += acceptances(physical(tree, path), state) if state is not None else ()
     return tuple(_source(path, tree) for path in found)
 
 
@@ -154,15 +155,21 @@ class _Finder:
     def __init__(self, environ: Mapping[str, str], tree: World) -> None:
         self._environ = environ
         self._tree = tree
-        state = state_dir(environ)
-        # Nothing that stands in one of an agent's choice is believed, but which projects there are: that can only protect more.
-        self._state = None if disowned(state) else state
+        self._named = state_dir(environ)
+        self._believed: tuple[str | None] | None = None
         home = environ.get("HOME", "")
         self.home = physical(tree, home) if home.startswith("/") else ""
         self.temporary = {physical(tree, path) for path in (*TEMPORARY, environ.get("TMPDIR", "")) if path.startswith("/")}
-        self.known: dict[str, None] = dict.fromkeys(roots.registered(state, tree))
+        self.known: dict[str, None] = dict.fromkeys(roots.registered(self._named, tree))
         self._nested: set[str] = set()
         self.outside = False  # started outside any project
+
+    def _state(self) -> str | None:
+        """The state directory; None for one of an agent's choice, where nothing is believed but which projects there are: that
+        can only protect more. Found out only when it matters, because all processes above are looked at for it."""
+        if self._believed is None:
+            self._believed = (None if disowned(self._named) else self._named,)
+        return self._believed[0]
 
     def know(self, found: Iterable[str]) -> None:
         """Adds roots, and the main worktrees of those that are linked ones."""
@@ -194,7 +201,8 @@ class _Finder:
         tree, environ = self._tree, self._environ
         main = roots.main_worktree(root, tree) or ""
         found = sources(root, main, environ, tree)
-        stored = _stored(self._state, root, tree)
+        compiled = self._named is not None and tree.lstat(child(self._named, roots.POLICIES)) is not None
+        stored = _stored(self._state(), root, tree) if compiled else None
         if stored is not None and stored.sources == found:
             return stored
         fold = roots.folds(root, tree)
@@ -209,15 +217,16 @@ class _Finder:
             from guard import compiled, config
 
             named = list(files(root, main, self._environ, self._tree))
-            made = config.compile_root(root, named, self._tree, fold, main, config.Accepted(self._state))
+            made = config.compile_root(root, named, self._tree, fold, main, config.Accepted(self._state()))
         except GuardError as error:
             return (stored or builtin(root, fold, main))._replace(broken=str(error))
         except ImportError as error:
             return (stored or builtin(root, fold, main))._replace(broken=f"the policy of {root} cannot be read: {error}")
         made = folding(made)._replace(sources=found)
         unchanged = found == sources(root, main, self._environ, self._tree)
-        if self._state is not None and unchanged and compiled.settled(found):
-            compiled.store(compiled.path_for(self._state, root), [made])
+        state = self._state()
+        if state is not None and unchanged and compiled.settled(found):
+            compiled.store(compiled.path_for(state, root), [made])
         return made
 
 
@@ -270,7 +279,7 @@ def _says(source: Source, tree: World) -> bool:
 
 
 def _stored(state: str | None, root: str, tree: World) -> Root | None:
-    if state is None or tree.lstat(child(state, roots.POLICIES)) is None:
+    if state is None:
         return None
     from guard import compiled
 

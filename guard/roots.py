@@ -22,7 +22,7 @@ SEARCHED = 100  # directories looked into for a guard.toml below a directory tha
 LARGE = 1 << 20  # bytes of a directory; a larger one is full of files, and is not looked through for a guard.toml
 
 # A [tool.guard] table under any of TOML's spellings; what only looks like one is found out by parsing.
-_TABLE = re.compile(rb"^[ \t]*(?:\[\[?[ \t]*)?[\"']?tool[\"']?[ \t]*(?:\]|\.[ \t]*[\"']?guard\b|=)", re.MULTILINE)
+_TABLE = rb"^[ \t]*(?:\[\[?[ \t]*)?[\"']?tool[\"']?[ \t]*(?:\]|\.[ \t]*[\"']?guard\b|=)"
 
 
 def enclosing(directory: str, home: str, tree: World) -> list[str]:
@@ -49,7 +49,7 @@ def configured(directory: str, tree: World) -> bool:
 
 def may_have_table(text: bytes | None) -> bool:
     """Could a pyproject.toml hold a [tool.guard] table? Says yes where in doubt, as for a file that cannot be read."""
-    return text is None or (b"guard" in text and _TABLE.search(text) is not None)
+    return text is None or (b"guard" in text and re.search(_TABLE, text, re.MULTILINE) is not None)
 
 
 def main_worktree(root: str, tree: World) -> str | None:

@@ -1,6 +1,7 @@
 """The runtime: a copy of what judges, outside every virtual environment, so that no upgrade or uninstallation opens a gap.
 
-    HOME/runtime/VERSION-DIGEST/    guard and the packages it needs, sources and bytecode; never changed once it stands there
+    HOME/runtime/VERSION-DIGEST/    guard and the packages it needs, sources and bytecode, and what judges as one file, too
+                                    (bundle.py); never changed once it stands there
     HOME/runtime/current            a link to the one in use, swapped by rename
 
 HOME is a directory of guard's own (project.data_dir). Whoever starts the runtime does so through a launcher, a short shell
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 
-from guard import __version__
+from guard import __version__, bundle
 from guard.quoting import posix
 
 # What is copied: guard; click and rich for its command line, pathspec for reading a changed configuration, tomlkit for taking
@@ -191,6 +192,8 @@ def _digest(files: Mapping[str, tuple[str, bytes]]) -> str:
 
 def _whole(directory: str, files: Mapping[str, tuple[str, bytes]]) -> bool:
     """Is every file there, in its size?"""
+    if not os.path.isfile(f"{directory}/guard/{bundle.FILE}"):
+        return False
     try:
         return all(os.stat(f"{directory}/{relative}").st_size == len(content) for relative, (_, content) in files.items())
     except OSError:
@@ -201,17 +204,35 @@ def _build(top: str, name: str, files: Mapping[str, tuple[str, bytes]]) -> None:
     """Writes a version beside the others and moves it to its name."""
     new = f"{top}/.new.{os.getpid()}"
     shutil.rmtree(new, ignore_errors=True)
+    bundled = {}
     for relative, (path, content) in files.items():
         _write(f"{new}/{relative}", content)
         if relative.endswith(".py"):
-            code = _code(relative[:-3].replace("/", "."), path, f"{top}/{name}/{relative}")
+            module, package = _named(relative)
+            code = _code(module, path, f"{top}/{name}/{relative}")
             if code is not None:
                 _write(importlib.util.cache_from_source(f"{new}/{relative}"), _bytecode(code, content))
+                if _judges(module):
+                    bundled[module] = package, code
+    _write(f"{new}/guard/{bundle.FILE}", bundle.packed(bundled))
     damaged = f"{top}/.old.{os.getpid()}"
     if os.path.lexists(f"{top}/{name}"):
         os.rename(f"{top}/{name}", damaged)
     os.rename(new, f"{top}/{name}")
     shutil.rmtree(damaged, ignore_errors=True)
+
+
+def _named(relative: str) -> tuple[str, bool]:
+    """The name of the module in a file of the runtime, and whether it is a package."""
+    module = relative.removesuffix(".py").replace("/", ".")
+    return module.removesuffix(".__init__"), module.endswith(".__init__")
+
+
+def _judges(module: str) -> bool:
+    """Does it belong into the bundle? Its own importer and what stands before that do not."""
+    first, _, rest = module.partition(".")
+    part, _, inner = rest.partition(".")
+    return first == "guard" and rest not in ("", "bundle", "__main__") and (not inner or part in bundle.PARTS)
 
 
 def _write(path: str, content: bytes) -> None:

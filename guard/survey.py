@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MANY = 16  # paths, from which on the directories that they stand in are asked first
 
-_DOTS = re.compile(r"(?:\A|(?<=[/\0]))\.\.(?=[/\0]|\Z)")
+_DOTS = r"(?:\A|(?<=[/\0]))\.\.(?=[/\0]|\Z)"
 
 
 class Survey:
@@ -153,7 +153,7 @@ def _plain(pattern: Pattern) -> str:
     Behind a hole ".." may lead anywhere, so that what stands before the last one says nothing.
     """
     text = "".join("\0" if isinstance(piece, Hole) else piece.replace("\0", "") for piece in pattern.pieces)
-    ups = list(_DOTS.finditer(text))
+    ups = list(re.finditer(_DOTS, text))
     if ups:
         text = "\0" + text[ups[-1].end() :]
     text = re.sub(r"/(?:\.?/)+", "/", text)

@@ -43,7 +43,7 @@ while time.monotonic() < end:
     for prompt in [prompt for prompt in job["says"] if prompt.encode() in shown]:
         os.write(fd, job["says"].pop(prompt).encode() + b"\\n")
     asked = re.findall(rb"Type ([a-z]{4}) to go on", shown)
-    if len(asked) > answered:
+    if len(asked) > answered and not job["silent"]:
         time.sleep(0.05)
         os.write(fd, (asked[answered] if job["answer"] is None else job["answer"].encode()) + b"\\n")
         answered += 1
@@ -93,15 +93,16 @@ def run(
     holder: str = "xterm",
     seconds: float = 60,
     says: dict[str, str] | None = None,
+    silent: bool = False,
 ) -> Seen:
     """Runs a program in a terminal that `holder` holds. Letters that it shows are typed, or `answer` where it is given.
 
-    `says` has for other questions, by the text that they are known by, what is typed.
+    `says` has for other questions, by the text that they are known by, what is typed. `silent` only looks on.
     """
     key = f"{time.monotonic_ns():x}"
     job, result = place / f"job-{key}.json", place / f"result-{key}.json"
     fields = {"argv": argv, "cwd": str(cwd), "environ": environ, "answer": answer, "seconds": seconds, "result": str(result)}
-    job.write_text(json.dumps({**fields, "says": says or {}, "parent": os.getpid()}))
+    job.write_text(json.dumps({**fields, "says": says or {}, "silent": silent, "parent": os.getpid()}))
     clean = {"PATH": PATH, "PYTHONHOME": sys.base_prefix, "LC_ALL": "C.UTF-8"}
     subprocess.run([program(place, holder), "-c", HOLDER, job], env=clean, check=True, timeout=30, stdin=subprocess.DEVNULL)
     end = time.monotonic() + seconds + 10

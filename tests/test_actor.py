@@ -13,6 +13,7 @@ from guard.actor import MARKS, PROGRAMS, SETTINGS, Actor, Process, Surroundings,
 from guard.ancestry import surroundings
 
 PERSONAL = {"HOME": "/home/x", "TERM": "xterm", "GEMINI_API_KEY": "k", "CODEX_HOME": "/c", "CLAUDE_CODE_USE_BEDROCK": "1"}
+PERSONAL |= {"CLAUDE_CODE_OAUTH_TOKEN": "t", "CODEX_API_KEY": "k"}
 INIT = Process(1, ("systemd", "init"), "systemd", None, 1)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from guard.shell.quick import EXCEPT, ONLY, PLAIN, SPECIAL, commands, harmless
@@ -212,6 +212,7 @@ PIECES = st.sampled_from([*NAMES, *WORDS, " ", "  ", "\n", "\\\n", "\t"])
 
 
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["", " "]))
+@example(["arch", "git", ":"], " ")  # runs a program where it is setarch's
 @settings(max_examples=400, deadline=None)
 def test_what_passes_is_harmless_whatever_is_put_together(pieces: list[str], glue: str) -> None:
     text = glue.join(pieces)

@@ -95,7 +95,7 @@ def paths(names: Sequence[str], time_given: str | None, reason: str | None) -> i
     start = physical_parent(world(), os.path.abspath(names[0]))
     where = standing.here(start if os.path.isdir(start) else parent(start))
     victims = dict.fromkeys([path for name in names for path in _retired(name, where.at.policy)], LOSS)
-    say(("To be retired, each file once, until then: ", "bold"), (f"{seconds / 60:g} minutes", "bold"))
+    say(("To be let go, each file once, within ", "bold"), (f"{seconds / 60:g} minutes:", "bold"))
     _name(list(victims), where.at, "It concerns")
     taken = standing.copied(where.at)
     _warn(taken.unreadable, victims, where.at)

@@ -71,15 +71,20 @@ def here(cwd: str | None) -> Project:
     return Project(directory, root, policy, Vault(project.state_dir(os.environ), root))
 
 
-def looked(at: Project, manifest: Manifest, unprotected: bool = False) -> tuple[list[Change], frozenset[str]]:
+def looked(at: Project, manifest: Manifest, unprotected: bool = False, record: str = "") -> tuple[list[Change], frozenset[str]]:
     """What happened since a snapshot, and the paths to which it happened with a person's leave, so that it is no violation.
 
-    Leave is a grant, a rule, or a Guard-Allow in one of the commits since.
+    Leave is a grant, a rule, or a Guard-Allow in one of the commits since; `record` names the command that notes in the log which
+    of those there was.
     """
+    state = project.state_dir(os.environ)
     meant = Meant(manifest, os.environ)
-    leave = Leave(manifest.head.time, at.root, at.policy, project.state_dir(os.environ))
+    leave = Leave(manifest.head.time, at.root, at.policy, state)
     changes = verify(manifest, at.vault, at.policy, unprotected=unprotected)
-    return changes, frozenset(each.path for each in changes if (each.violation or damaged(each)) and (leave(each) or meant(each)))
+    passed = frozenset(each.path for each in changes if (each.violation or damaged(each)) and (leave(each) or meant(each)))
+    if record:
+        meant.record(record, state)
+    return changes, passed
 
 
 def warn(vault: Vault) -> None:

@@ -15,7 +15,7 @@ def run(cwd: str | None, as_json: bool, source: str | None) -> int:
     """Prints the changes; 1 where one of them is a violation."""
     at = integrity.here(cwd)
     manifest = at.manifest(source)
-    changes, passed = integrity.looked(at, manifest)
+    changes, passed = integrity.looked(at, manifest, record="guard verify")
     changes = [replace(each, violation=False) if each.path in passed else each for each in changes]
     violations = sum(each.violation for each in changes)
     if as_json:

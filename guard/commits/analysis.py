@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 
-from guard.change import HALF, survival
-from guard.commits.difference import DELETED, Difference, is_file, is_link, is_module
-from guard.commits.tree import OldTree
-from guard.effects import DELETE, EDIT, LINK, MOVE, OVERWRITE, Analysis, At, Cause, Effect
+from guard.commits.difference import DELETED, is_file, is_link, is_module
 from guard.paths import below, child
 from guard.policy import PRESENT, RANK
 
@@ -16,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import NamedTuple
 
+    from guard.commits.difference import Difference
     from guard.commits.git import Git
+    from guard.effects import Analysis, Effect
     from guard.policy import Policy
     from guard.sieve import Test
     from guard.verdict import Verdict
@@ -76,7 +75,9 @@ class Bench:
         concerned = self.concerned(found)
         moved = self._moved([each for each in concerned if each.status == DELETED], added)
         contents = self._missing(name for each in concerned if _has_content(each) for name in (each.old, each.new))
-        from guard.harm import Harm  # noqa: F401  while git reads
+        from guard.commits.tree import OldTree
+        from guard.effects import Analysis, Cause  # while git reads
+        from guard.harm import Harm  # noqa: F401
         from guard.verdict import judge
 
         self._contents |= contents()
@@ -93,6 +94,8 @@ class Bench:
         return self.policy.level(self._at(path), directory)
 
     def _effect(self, each: Difference, to: str | None) -> Effect:
+        from guard.effects import DELETE, EDIT, LINK, MOVE, OVERWRITE, At, Effect
+
         target = At(self._at(each.path))
         if to is not None:
             return Effect(MOVE, target, to=self._at(to))
@@ -150,6 +153,8 @@ class Bench:
         self._compared += 1
         if not is_file(gone.old_mode) or self._compared > COMPARED:
             return False
+        from guard.change import HALF, survival
+
         old, now = self._content(gone.old), self._content(new.new)
         return bool(old and now) and survival(old or b"", now or b"") >= HALF
 

@@ -7,6 +7,7 @@ import time
 
 from guard import project
 from guard.commits.analysis import Bench
+from guard.commits.attempt import attempt, vouched
 from guard.commits.difference import DELETED
 from guard.commits.git import Failed, Git, fault
 from guard.commits.trailers import KEY, Trailer, allowing, of_commits
@@ -17,7 +18,7 @@ from guard.world import Budget, World
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import NamedTuple
+    from typing import Any, NamedTuple
 
     from guard.commits.analysis import Judged
     from guard.commits.changes import Change
@@ -28,6 +29,8 @@ else:
     from guard.record import NamedTuple
 
 LAYER = "git-hook"
+FRAMED = "PRE_COMMIT"  # what pre-commit sets; it runs an older hook before its own, which may be guard's, too
+CHAIN = 5.0  # seconds within which the hooks of one commit come after each other
 
 
 class Finding(NamedTuple):
@@ -51,20 +54,62 @@ class Court:
         self.git = git
         self.top = git.top()
         self._environ = environ
+        self._vouched = vouched(environ)
         self._given: tuple[set[tuple[str, str]], tuple[Reason, ...]] | None = None  # let pass by a person, for this call
         self.bench = Bench(git, self.top, policy_of(self.top, environ), environ)
 
-    def decide(self, change: Change, trailers: Iterable[Trailer] = (), granted: Callable[[], bool] = lambda: False) -> Finding:
+    def decide(
+        self,
+        change: Change,
+        trailers: Iterable[Trailer] = (),
+        granted: Callable[[], bool] = lambda: False,
+        record: bool = True,
+    ) -> Finding:
         """The decision on a change.
 
         `trailers` count besides those of the change's own commits; with `granted` what a person let pass (guard allow) counts,
-        too, and is used up. Raises GuardError where git cannot tell.
+        too, and is used up. Without `record` recorded() has to write it to the log. Raises GuardError where git cannot tell.
         """
+        trailers = list(trailers)
+        finding = self._found(change, trailers, granted)
+        elsewhere = self._elsewhere() if change.found and not finding.refused else None
+        if elsewhere is not None and (stricter := elsewhere._found(change, trailers, granted)).refused:
+            finding = stricter
+        return self.recorded(finding) if record else finding
+
+    def recorded(self, finding: Finding) -> Finding:
+        """The finding with its decision in the log; without an id where that cannot be written."""
+        if finding.decision is None:
+            return finding
+        from guard import log
+
+        state = project.state_dir(self._environ)
+        request, event = finding.decision.request, log.encode(finding.decision)
+        known = log.newest(state) if finding.refused and FRAMED in self._environ else None
+        if known is not None and _repeated(known, event):
+            request = request._replace(id=known["id"])
+        elif not log.append(event, state):
+            request = request._replace(id="")
+        return finding._replace(decision=finding.decision._replace(request=request))
+
+    def protects_anything(self) -> bool:
+        """Could anything here be protected?"""
+        elsewhere = self._elsewhere()
+        return self.bench.protects_anything() or (elsewhere is not None and elsewhere.bench.protects_anything())
+
+    def _elsewhere(self) -> Court | None:
+        """The court by the user's configuration as no command could choose it, where it is not the one in force anyway.
+
+        Whoever starts git says in variables where that stands; so the stricter of the two counts.
+        """
+        return None if self._vouched is None else Court(self.git, self._vouched)
+
+    def _found(self, change: Change, trailers: list[Trailer], granted: Callable[[], bool]) -> Finding:
         concerned = self.bench.concerned(change.found)
         if not concerned:
             return Finding()
         try:
-            return self._decided(change._replace(found=concerned), list(trailers), granted)
+            return self._decided(change._replace(found=concerned), [*trailers], granted)
         except (Failed, ValueError) as error:
             raise fault(Failed(str(error)), f"what {change.command} would take away") from error
 
@@ -85,8 +130,8 @@ class Court:
         return Finding(self._concluded(change, judged, honoured, granted), tuple(self._victims(judged, rest)), honoured)
 
     def _concluded(self, change: Change, judged: Judged, honoured: tuple[Trailer, ...], granted: Callable[[], bool]) -> Decision:
-        """The decision with what a person has a say in, written to the log."""
-        from guard import actor, log
+        """The decision with what a person has a say in."""
+        from guard import actor
         from guard.decision import Decision, Request, new_id
         from guard.observing import observed
         from guard.verdict import VICTIM_LIMIT
@@ -96,16 +141,13 @@ class Court:
         decision = Decision(request, *judged, time.time())
         verdict = judged.verdict
         if _allowed(judged):
-            decision = decision._replace(verdict=verdict._replace(reasons=_reasons(honoured)))
+            decision = decision._replace(verdict=verdict._replace(reasons=reasons(honoured)))
         else:
             broken = f"{verdict.broken} ({self.bench.policy.standing} is in force)" if verdict.broken else None
             decision = decision._replace(verdict=observed(verdict._replace(broken=broken), self.bench.policy, self._environ))
-            decision = self._permitted(decision) if granted() else decision
+            decision = self._permitted(decision, change) if granted() else decision
         verdict = decision.verdict
-        decision = decision._replace(verdict=verdict._replace(victims=verdict.victims[:VICTIM_LIMIT]))
-        if log.append(log.encode(decision), project.state_dir(self._environ)):
-            return decision
-        return decision._replace(request=decision.request._replace(id=""))
+        return decision._replace(verdict=verdict._replace(victims=verdict.victims[:VICTIM_LIMIT]))
 
     def may_be_granted(self, finding: Finding) -> bool:
         """Is there something that a person let pass and that covers what was refused? Uses nothing up."""
@@ -120,14 +162,16 @@ class Court:
         named = decision.verdict.total <= len(victims)
         return named and any(all(grant.covers(victim.path, victim.code) for victim in victims) for grant in standing)
 
-    def _permitted(self, decision: Decision) -> Decision:
+    def _permitted(self, decision: Decision, change: Change) -> Decision:
         """The decision, or consent where a person let pass what is lost: for one call, however many branches it is about."""
         from guard.hot.judgement import permitted
 
         victims = {(victim.path, victim.code) for victim in decision.verdict.victims}
         if self._given is not None and decision.verdict.total <= len(victims) and victims <= self._given[0]:
             return decision._replace(verdict=decision.verdict._replace(decision="allow", reasons=self._given[1]))
-        found = permitted(decision, [self.bench.policy], World(self._environ, Budget()), project.state_dir(self._environ))
+        state = project.state_dir(self._environ)
+        world = World(self._environ, Budget())
+        found = permitted(decision, [self.bench.policy], world, state, attempt(self.git, self.top, change, state))
         if found.verdict.decision == "allow":
             self._given = victims, found.verdict.reasons
         return found
@@ -178,11 +222,18 @@ def policy_of(top: str, environ: Mapping[str, str]) -> Policy:
     return found
 
 
+def _repeated(known: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    """Has another hook of the same commit recorded this refusal?"""
+    same = all(known.get(key) == event[key] for key in ("layer", "command", "cwd", "decision", "code", "total", "victims"))
+    return same and 0 <= event["time"] - known.get("time", 0) < CHAIN
+
+
 def _allowed(judged: Judged) -> bool:
     return judged.verdict.decision == "allow"
 
 
-def _reasons(honoured: Iterable[Trailer]) -> tuple[Reason, ...]:
+def reasons(honoured: Iterable[Trailer]) -> tuple[Reason, ...]:
+    """Why a change is allowed that trailers let pass."""
     from guard.verdict import ALLOW, Reason
 
     return tuple(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal itself makes enumerations first
 import os
-import select
 import time
 
 from guard.errors import FAULT, MISSING, GuardError
@@ -45,6 +44,7 @@ class Git:
         self._program = program
         self._environ = ENVIRONMENT | {name: environ[name] for name in _PASSED if name in environ}
         self._environ |= {name: value for name, value in environ.items() if name.startswith("GIT_CONFIG")}
+        self._environ["GIT_NO_REPLACE_OBJECTS"] = "1"  # others get the objects as they are, not what stands for them here
         self._given = "GIT_DIR" in environ or "GIT_WORK_TREE" in environ
 
     def run(self, *words: str, data: bytes = b"") -> bytes:
@@ -167,6 +167,18 @@ def _content(path: str, limit: int = 1 << 16) -> bytes:
         return b""
 
 
+def tail(path: str, limit: int = 1 << 16) -> bytes:
+    """The end of a file from the beginning of a line on, empty where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - limit))
+            found = file.read(limit)
+    except OSError:
+        return b""
+    return found if size <= limit else found.partition(b"\n")[2]
+
+
 def _above(directory: str) -> str:
     """The nearest directory with a .git, physically; "" where there is none."""
     place = os.path.realpath(directory)
@@ -221,6 +233,8 @@ def _begun(entry: int, data: bytes) -> memoryview:
 
 def _exchanged(streams: list[int], left: memoryview, end: float) -> tuple[bytes, bytes] | None:
     """Writes what is `left` to the first stream and reads the others to their ends; None where time is up. Closes all."""
+    import select  # while git is at work
+
     entry, *readers = streams
     parts: dict[int, list[bytes]] = {reader: [] for reader in readers}
     poll = select.poll()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from guard.change import MISSING, MOVED
 from guard.commits.changes import between
@@ -29,6 +30,7 @@ class Meant:
         self._start = manifest.head.git.commit
         self._environ = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         self._known: tuple[str, list[Trailer], dict[str, str]] | None = None
+        self._honoured: dict[Trailer, None] = {}
 
     def __call__(self, change: Change) -> bool:
         """Is it meant? What only the work tree has lost is not."""
@@ -40,7 +42,27 @@ class Meant:
             return False
         path = os.path.relpath(change.path, top)
         gone = change.kind in (MISSING, MOVED)
-        return path in committed and (committed[path] == DELETED) == gone and allowing(trailers, path) is not None
+        trailer = allowing(trailers, path)
+        if trailer is None or path not in committed or (committed[path] == DELETED) != gone:
+            return False
+        self._honoured[trailer] = None
+        return True
+
+    def record(self, command: str, state: str | None) -> None:
+        """Writes to the log which trailers have let something pass, unless that stands there."""
+        from guard import actor, log
+        from guard.commits.court import LAYER, reasons
+        from guard.decision import Decision, Request, new_id
+        from guard.effects import Analysis
+        from guard.verdict import ALLOW, Verdict
+
+        if not self._honoured:
+            return
+        request = Request(command, self._root, new_id(), LAYER, actor.mark(self._environ))
+        event = log.encode(Decision(request, Analysis(), Verdict(ALLOW, reasons(self._honoured)), time.time()))
+        told = ("layer", "command", "cwd", "reasons")
+        if not any(all(each.get(key) == event[key] for key in told) for each in log.read(state)):
+            log.append(event, state)
 
     def _asked(self) -> tuple[str, list[Trailer], dict[str, str]]:
         """The top of the repository, the trailers since the snapshot, and what became of paths by their names."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NAMED = 20  # paths that a command for getting back what is lost names
 SHOWN = 6
+REBASE = "git rebase "
+DONE = {"git push": "pushed", REBASE: "changed"}
 BACK = "Bring back what is protected"
 
 
@@ -31,12 +33,15 @@ def refusal(
     """The message that nothing was committed or pushed. `meant` tells a person how to do it all the same."""
     request, verdict = decision.request, decision.verdict
     audience = actor.PERSON if person else actor.AGENT
-    instead = restoring(lost, change.source, top, _prefix(environ)) or None
-    if instead and change.source:  # what a commit has lost, only another one brings back
+    prefix = _prefix(environ)
+    instead = restoring(lost, change.source, top, prefix) or None
+    if request.command.startswith(REBASE):
+        instead = _merging(lost, request.command.removeprefix(REBASE), prefix)
+    elif instead and change.source:  # what a commit has lost, only another one brings back
         instead += f" && git commit -m {quote(BACK)}"
     text = message.render(verdict, request, audience, coloured(environ, person), instead, 0)
-    done = "Nothing was pushed." if request.command.startswith("git push") else "Nothing was committed."
-    text = text.replace(" Nothing was run.\n", f" {done}\n", 1)
+    done = next((said for start, said in DONE.items() if request.command.startswith(start)), "committed")
+    text = text.replace(" Nothing was run.\n", f" Nothing was {done}.\n", 1)
     return text + meant if person else text
 
 
@@ -58,9 +63,12 @@ def with_trailer(lost: Sequence[Difference], how: str) -> str:
     return f"If it is meant, {how}\n  {visible(written(shortened([each.path for each in lost])))}\n"
 
 
-def bypassing(command: str) -> str:
-    """How a person does it where no message can say that it is meant."""
-    return f"If it is meant: {visible(command.replace('git push', 'git push --no-verify', 1))}\n"
+def bypassing(command: str, name: str = "") -> str:
+    """How a person does it where no message can say that it is meant; `name` is the refusal's, "" where it has none."""
+    if command == "git am" and name:
+        return f"If it is meant: pathguard allow {name}, then git am --continue\n"
+    words = command.split(" ", 2)
+    return f"If it is meant: {visible(' '.join([*words[:2], '--no-verify', *words[2:]]))}\n"
 
 
 def restoring(lost: Sequence[Difference], source: str, top: str, prefix: str = "") -> str:
@@ -76,6 +84,15 @@ def restoring(lost: Sequence[Difference], source: str, top: str, prefix: str = "
     commands = [f"{start} --staged --worktree -- {_listed(gone, prefix)}"] if gone else []
     commands += [f"{start} --staged -- {_listed(changed, prefix)}"] if changed else []
     return " && ".join(commands)
+
+
+def _merging(lost: Sequence[Difference], upstream: str, prefix: str) -> str | None:
+    """The command that takes the other side in without what it has lost; None for too many."""
+    if len(lost) > NAMED:
+        return None
+    paths = _listed([each.path for each in lost], prefix)
+    taken = f"git restore --source=HEAD --staged --worktree -- {paths}"
+    return f"git merge --no-ff --no-commit {upstream} && {taken} && git commit --no-edit"
 
 
 def unseen(update: Update, remote: str) -> str:

@@ -1,6 +1,7 @@
 """`guard git-hook NAME`: what git, or pre-commit, runs before a commit or push and after a checkout, merge or rewrite.
 
     pre-commit  pre-merge-commit  commit-msg FILE  pre-push REMOTE URL          as git calls them
+    prepare-commit-msg FILE SOURCE  pre-applypatch  pre-rebase UPSTREAM [BRANCH]
     post-checkout OLD NEW FLAG  post-merge FLAG  post-rewrite COMMAND
     protected-files  verify                                                      as pre-commit calls them
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 INPUT_LIMIT = 64 << 20  # bytes of standard input: a line for each ref of a push
 MESSAGE = "--message"  # pre-commit's other hook decides by the message what a person may
 LET_PASS = "pathguard allow {id}, then commit again, with a message that ends with"
+PICKED = "git commit, and end the message with"  # what git was about to commit waits to be committed
 PAST = "git commit --no-verify, with a message that ends with"  # where nothing can be recorded
 NOTHING = "guard: nothing is staged and there is no range (--from-ref, --to-ref), so nothing was checked\n"
 
@@ -61,8 +63,48 @@ def _protected_files(arguments: list[str], environ: Mapping[str, str]) -> int:
     return _staged("git commit", environ, _message_decides if MESSAGE in arguments else _never, "PRE_COMMIT" in environ)
 
 
+def _prepare_commit_msg(arguments: list[str], environ: Mapping[str, str]) -> int:
+    """The only hook that git runs before the commits of cherry-pick and revert."""
+    from guard.commits import picked
+    from guard.errors import GuardError
+
+    if not arguments:
+        raise GuardError("prepare-commit-msg needs the file with the message", "git-hook")
+    command = picked.command(_git(environ), arguments)
+    return _staged(command, environ, _never, how=PICKED) if command else 0
+
+
+def _pre_applypatch(arguments: list[str], environ: Mapping[str, str]) -> int:
+    """The hook before the commits of git am. Those of a rebase were commits before."""
+    from guard.commits import picked
+
+    return 0 if picked.rebasing(_git(environ)) else _staged("git am", environ, _never, how="")
+
+
+def _pre_rebase(arguments: list[str], environ: Mapping[str, str]) -> int:
+    """Before a rebase: what the branch would lose by what it is put upon."""
+    from guard.commits import picked
+    from guard.commits.git import Failed, fault
+
+    court = _court(environ)
+    try:
+        change = picked.rebase(court.git, arguments) if arguments else None
+    except Failed as error:
+        raise fault(error, "what the rebase takes away") from error
+    if change is None or not change.found:
+        return 0
+    finding = court.decide(change, granted=lambda: True)
+    if not finding.refused:
+        return _passed(finding, change)
+    return _refused(court, finding, change, environ, _person(), "")
+
+
 def _staged(
-    command: str, environ: Mapping[str, str], deferring: Callable[[Git, Mapping[str, str]], bool], tell: bool = False
+    command: str,
+    environ: Mapping[str, str],
+    deferring: Callable[[Git, Mapping[str, str]], bool],
+    tell: bool = False,
+    how: str = LET_PASS,
 ) -> int:
     from guard.commits import changes
 
@@ -75,9 +117,9 @@ def _staged(
         if tell and change is not None and not changes.anything_staged(git):
             answer.write(answer.ERROR, NOTHING)
         return 0
-    finding = court.decide(change, granted=lambda: not deferring(git, environ))
+    finding = court.decide(change, granted=lambda: not deferring(git, environ), record=False)
     if not finding.refused:
-        return _passed(finding, change)
+        return _passed(court.recorded(finding), change)
     from guard.commits import told
 
     later, person = deferring(git, environ), _person()
@@ -86,7 +128,7 @@ def _staged(
     if later and person:
         answer.write(answer.ERROR, told.announcement(finding, change, court.top, environ))
         return 0
-    return _refused(court, finding, change, environ, person, LET_PASS)
+    return _refused(court, court.recorded(finding), change, environ, person, how)
 
 
 def _commit_msg(arguments: list[str], environ: Mapping[str, str]) -> int:
@@ -146,7 +188,7 @@ def _pre_push(arguments: list[str], environ: Mapping[str, str]) -> int:
         if isinstance(each, refs.Unseen):
             from guard.commits import told
 
-            if court.bench.protects_anything():
+            if court.protects_anything():
                 answer.write(answer.ERROR, told.unseen(each.update, remote))
                 status = 1
             continue
@@ -224,6 +266,9 @@ BEFORE: dict[str, Callable[[list[str], Mapping[str, str]], int]] = {
     "pre-commit": _pre_commit,
     "pre-merge-commit": _pre_merge_commit,
     "commit-msg": _commit_msg,
+    "prepare-commit-msg": _prepare_commit_msg,
+    "pre-applypatch": _pre_applypatch,
+    "pre-rebase": _pre_rebase,
     "pre-push": _pre_push,
     "protected-files": _protected_files,
 }
@@ -269,7 +314,7 @@ def _refused(court: Court, finding: Finding, change: Change, environ: Mapping[st
     assert finding.decision is not None
     name = finding.decision.request.id
     how = how.replace("{id}", name) if name or how != LET_PASS else PAST
-    meant = told.with_trailer(finding.lost, how) if how else told.bypassing(change.command)
+    meant = told.with_trailer(finding.lost, how) if how else told.bypassing(change.command, name)
     answer.write(answer.ERROR, told.refusal(finding.decision, finding.lost, change, court.top, environ, person, meant))
     return answer.DENIED
 

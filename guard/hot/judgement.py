@@ -45,16 +45,16 @@ def decide(command: str, cwd: str, environ: Mapping[str, str], attended: bool = 
     return kept(permitted(limited(request, think), policies, world, state), state)
 
 
-def permitted(decision: Decision, policies: Sequence[Policy], world: World, state_dir: str | None) -> Decision:
+def permitted(decision: Decision, policies: Sequence[Policy], world: World, state_dir: str | None, deed: str = "") -> Decision:
     """The decision, or consent where a person has let pass what it refuses, which uses that up for its layer.
 
-    Without a state directory nothing was let pass. What it was refused for stays in the record.
+    Without a state directory nothing was let pass. What it was refused for stays in the record. `deed`: as for grants.take.
     """
     if decision.verdict.decision == ALLOW or not state_dir or not os.path.isdir(f"{state_dir}/{GRANTS}"):
         return decision
     from guard import grants
 
-    grant = grants.take(_with_all_victims(decision, policies, world), policies, state_dir)
+    grant = grants.take(_with_all_victims(decision, policies, world), policies, state_dir, deed)
     if grant is None:
         return decision
     verdict = decision.verdict

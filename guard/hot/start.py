@@ -11,6 +11,9 @@ sys.path[:0] = [_TOP]
 sys.path.append(f"{_PREFIX}/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages")
 
 if __name__ == "__main__":
+    from guard.bundle import install
+
+    install()
     from guard.main import main
 
     sys.exit(main())

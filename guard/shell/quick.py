@@ -94,7 +94,7 @@ def harmless(text: str) -> bool:
 
 # No argument makes these write a file or run a program, so their arguments may hold expansions.
 PLAIN = frozenset(
-    """: arch b2sum base32 base64 basename cat cd cksum cmp column comm cut date df diff dir dirname du echo egrep expand expr
+    """: b2sum base32 base64 basename cat cd cksum cmp column comm cut date df diff dir dirname du echo egrep expand expr
     factor false fgrep fmt fold free getconf grep groups head hexdump id join jq ls lsblk lscpu md5sum nl nproc numfmt od
     paste pgrep pr printenv ps pwd readelf readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep
     stat strings sum tac tail tr true tty type uname unexpand uptime vdir wc which whoami zcat""".split()

@@ -528,6 +528,18 @@ TABLE: dict[str, str] = {
     "crontab": "dialogues.crontab",
     "expect": "dialogues.expect",
     "socat": "dialogues.socat",
+    # clients of agents
+    "claude": "clients.client",
+    "claude-code": "clients.client",
+    "codex": "clients.client",
+    "copilot": "clients.client",
+    "cursor-agent": "clients.client",
+    "gemini": "clients.client",
+    "gemini-cli": "clients.client",
+    "opencode": "clients.client",
+    "opencode-ai": "clients.client",
+    "qwen": "clients.client",
+    "qwen-code": "clients.client",
     # guard itself
     "guard": "own.guard",
     "pathguard": "own.guard",

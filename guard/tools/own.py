@@ -20,7 +20,7 @@ PARTS = {
     "run": frozenset(["reset"]),
     "install": frozenset(["--uninstall", "--remove"]),
 }
-RUNNING = frozenset(["exec", "run", "loop"])
+RUNNING = frozenset(["exec", "run", "loop", "supervise"])
 # Modules of guard's that lift its protection, for whoever imports them instead of calling a command.
 MODULES = frozenset(["cli", "main", "__main__", "granting", "acceptance", "policy_file", "hot.start"])
 COMMANDS = frozenset(["allow", "always", "accept", "suspend", "protect", "standing", "uninstall"])
@@ -31,7 +31,11 @@ BELIEVING = frozenset(["restore"])  # commands that write to the tree what they 
 LOOP_VERBS = frozenset(["status", "log", "pause", "resume", "mode", "stop", "steer", "report", "eval", "tail", "list", "show"])
 GENTLE_FLAGS = frozenset(["--help", "-h", "--dry-run", "--print", "--version"])
 ENDING = ("suspend", "--end")  # protects again
-VALUES = frozenset(("--cwd --config -C --timeout --agent --prompt --max-iterations --verify --reason --for -p -n").split())
+VALUES = frozenset(
+    """--cwd --config -C --reason --for --agent --allowed-tools --calls -c --idle-timeout --level --max-cost --max-iterations -n
+    --max-restarts --max-runtime --name --on-limit --plan --profile --promise --prompt -p --restart-delay --timeout -t
+    --tokens-per-hour --verify --verify-timeout""".split()
+)
 
 
 def guard(call: Call) -> Analysis:

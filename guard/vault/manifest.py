@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from array import array
 
 from guard.change import DEVICE, DIRECTORY, FIFO, FILE, LINK, SOCKET, Entry
 from guard.json_text import dumps, loads
@@ -13,8 +12,11 @@ from guard.vault.digest import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, NamedTuple
+
+    Column = array[int] | memoryview[int]
 else:
     from guard.record import NamedTuple
 
@@ -77,7 +79,7 @@ class Manifest:
         paths: list[str],
         kinds: bytes,
         levels: bytes,
-        columns: list[array[int]],
+        columns: list[Column],
         digests: bytes,
         links: list[str],
     ) -> None:
@@ -97,7 +99,7 @@ class Manifest:
     def of(cls, head: Head, entries: Iterable[Entry]) -> Manifest:
         """The manifest of these entries."""
         rows = list(entries)
-        columns = [_column(code, [getattr(entry, name) for entry in rows]) for name, code in _COLUMNS]
+        columns: list[Column] = [_column(code, [getattr(entry, name) for entry in rows]) for name, code in _COLUMNS]
         kinds = bytes(_KINDS.index(entry.kind) for entry in rows)
         levels = bytes(_LEVELS.index(entry.level) + _REWRITE * entry.rewrite for entry in rows)
         digests = b"".join(entry.digest or NO_DIGEST for entry in rows)
@@ -219,20 +221,24 @@ def _paths(joined: bytes, count: int, root: str) -> list[str]:
     return paths
 
 
-def _little(column: array[int]) -> bytes:
+def _little(column: Column) -> bytes:
     if sys.byteorder == "big":
-        column = column[:]
-        column.byteswap()
+        swapped = _column(column.typecode if not isinstance(column, memoryview) else column.format, column)
+        swapped.byteswap()
+        return swapped.tobytes()
     return column.tobytes()
 
 
 def _column(code: str, numbers: Iterable[int] = ()) -> array[int]:
+    from array import array  # takes a millisecond to load, and most who only look need none
+
     return array(code, numbers)
 
 
-def _numbers(code: str, data: bytes) -> array[int]:
+def _numbers(code: str, data: bytes) -> Column:
+    if sys.byteorder == "little":
+        return memoryview(data).cast(code)  # type: ignore[call-overload, no-any-return]
     column = _column(code)
     column.frombytes(data)
-    if sys.byteorder == "big":
-        column.byteswap()
+    column.byteswap()
     return column

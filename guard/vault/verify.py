@@ -87,19 +87,19 @@ class Change:
 
 
 def verify(
-    manifest: Manifest, vault: Vault, policy: Policy, pause: Callable[[float], None] = time.sleep, unprotected: bool = False
+    manifest: Manifest, vault: Vault, policy: Policy, pause: Callable[[float], None] | None = None, unprotected: bool = False
 ) -> list[Change]:
     """All that happened to the protected paths since a manifest, in the order of paths; what only was touched is left out.
 
     Levels are those of the manifest; the policy says what is protected among files that are new. With `unprotected`, entries
-    without a level count, too, as in what was kept aside.
+    without a level count, too, as in what was kept aside. `pause` lets time pass before a loss is looked at again.
     """
     with vault.lock():
         hidden: list[Entry] = []
         found = list(different(manifest, hidden))
         if not found and not hidden and all(top in manifest.paths for top in tops(policy, manifest.head.root)):
             return []
-        _look_again(found, pause)
+        _look_again(found, pause or time.sleep)
         evidence = Evidence(manifest, vault, (entry.path for entry, _ in found))
         pin = policy.setting(manifest.head.root, "branches") == "pin"
         judged = [(entry, now) for entry, now in found if entry.level or unprotected]

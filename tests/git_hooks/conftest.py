@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -64,23 +65,42 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
 
+SETTINGS = """\
+[user]
+\tname = A Person
+\temail = person@example.org
+[protocol "file"]
+\tallow = always
+"""
+
+
 def make(home: Path, name: str = "work") -> Repository:
     top = home / name
     top.mkdir(parents=True)
     made = Repository(top.resolve(), home.resolve())
-    made.git("init", "-q", "-b", "main")
-    for key, value in (("user.name", "A Person"), ("user.email", "person@example.org"), ("protocol.file.allow", "always")):
-        made.git("config", "--global", key, value)
+    (home / ".gitconfig").write_text(SETTINGS)
+    made.git("init", "-q", "-b", "main", "--template=")
+    for directory in ("hooks", "info"):
+        (top / ".git" / directory).mkdir(exist_ok=True)
     return made
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    """One commit with protected files and others."""
-    made = make(tmp_path)
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home directory of a repository with one commit, to be copied: that is faster than asking git again and again."""
+    made = make(tmp_path_factory.mktemp("template"))
     for name in ("specs/a.md", "specs/b.md", "specs/deep/c.md", "CLAUDE.md", "PROMPT.md", "src/main.py", "src/util.py"):
         made.write(name, f"{name}\n{LINES}")
     made.commit("start")
+    return made.home
+
+
+@pytest.fixture
+def repository(template: Path, tmp_path: Path) -> Repository:
+    """One commit with protected files and others."""
+    shutil.copytree(template, tmp_path, symlinks=True, dirs_exist_ok=True)
+    made = Repository((tmp_path / "work").resolve(), tmp_path.resolve())
+    made.git("update-index", "-q", "--refresh")  # the copies have other inodes
     return made
 
 

@@ -117,15 +117,15 @@ def test_a_rebase_that_drops_a_commit_tells_what_went_with_it(hooked: Repository
     assert f"git restore --source={before[:12]} -- specs/new.md" in said
 
 
-@pytest.mark.parametrize("command", ["git cherry-pick less", "git revert --no-edit HEAD", "git am -q less.patch"])
-def test_what_git_asks_no_hook_about_is_seen_by_the_push(hooked: Repository, remote: Path, command: str) -> None:
-    """git runs no hook before the commit of a cherry-pick, a revert or a mail."""
+@pytest.mark.parametrize("command", ["cherry-pick less", "revert --no-edit HEAD", "am -q less.patch", "merge -q --squash less"])
+def test_what_was_committed_past_the_hooks_is_seen_by_the_push(hooked: Repository, remote: Path, command: str) -> None:
     hooked.write("specs/new.md")
     hooked.git("add", "specs")
     hooked.git("commit", "-qm", "new")
     hooked.git("push", "-q", "origin", "main")
     (hooked.top / "less.patch").write_text(hooked.git("format-patch", "-1", "--stdout", "less") + "\n")
-    assert shell(hooked, command)[0] == 0
+    past = "git -c core.hooksPath=/dev/null"
+    assert shell(hooked, f"{past} {command}; git diff --cached --quiet || {past} commit -qm less")[0] == 0
     status, said = shell(hooked, "git push origin main")
     assert (status, "Nothing was pushed." in said) == (1, True), said
     instead = said.partition("Instead: ")[2].partition("\n")[0]
@@ -185,22 +185,22 @@ def test_a_shallow_clone_is_judged_by_what_it_has(hooked: Repository) -> None:
     assert (status, "specs/b.md" in said) == (1, True), said
 
 
-def test_ten_thousand_files_are_counted_not_listed_and_soon_done(hooked: Repository) -> None:
-    for at in range(10_000):
+def test_many_files_are_counted_not_listed_and_soon_done(hooked: Repository) -> None:
+    for at in range(1500):
         hooked.write(f"specs/many/{at % 100}/{at}.md", f"{at}\n" * 3)
     hooked.git("add", ".")
     hooked.git("commit", "-qm", "many")
     hooked.git("rm", "-rq", "specs/many")
     start = os.times().children_user
     status, said = shell(hooked, "git commit -m x")
-    assert os.times().children_user - start < 20
-    assert (status, "10,000 protected files" in said, len(said) < 1500) == (1, True, True)
+    assert os.times().children_user - start < 6
+    assert (status, "1,500 protected files" in said, len(said) < 1500) == (1, True, True)
     hooked.git("reset", "-q", "--hard")
     hooked.git("mv", "specs/many", "specs/other")
     start = os.times().children_user
     status, said = shell(hooked, "git commit -qm x")
     assert (status, said) == (0, "")
-    assert os.times().children_user - start < 20
+    assert os.times().children_user - start < 6
 
 
 def test_many_files_of_one_name_that_are_moved_and_edited(hooked: Repository) -> None:

@@ -38,6 +38,16 @@ def test_a_committed_loss_is_as_bad_as_its_message_says(kept: Repository, traile
     assert (kept.top / "specs/a.md").exists() == (status == 1)
 
 
+def test_what_counted_stands_in_the_log_once(kept: Repository) -> None:
+    kept.git("rm", "-q", "specs/a.md", "specs/b.md")
+    head = kept.commit("less\n\nGuard-Allow: specs/a.md")
+    assert [guard(kept, "verify")[0] for _ in range(2)] == [1, 1]
+    said = guard(kept, "log", "--kind", "passed", "--json")[1].splitlines()
+    (event,) = map(json.loads, said)
+    assert event["command"] == "guard verify"
+    assert event["reasons"][0][2] == f"Guard-Allow: specs/a.md ({head[:12]})"
+
+
 def test_it_counts_in_any_commit_since_and_in_none_before(kept: Repository) -> None:
     kept.git("rm", "-q", "specs/a.md")
     kept.commit("less")

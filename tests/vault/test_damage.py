@@ -8,11 +8,14 @@ import stat
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from guard.change import CREATED, DIRECTORY, EDITED, MOVED, kind_of_change
 from tests.vault.project_tree import FILES, Stood, build, tree
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 PROTECTED = [name for name in FILES if name not in ("src/main.py", "README.md")]
 PLACES = [*PROTECTED, "specs", "specs/deep", "specs/deep/er", "specs/empty", "specs/link.md", "memory"]

@@ -7,9 +7,13 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from guard.vault.retention import check, clear
 from tests.vault.child import killed_before
 from tests.vault.project_tree import Project, build, tree
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 STEP = int(os.environ.get("GUARD_KILL_STEP", "1"))
 

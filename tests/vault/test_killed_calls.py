@@ -48,7 +48,7 @@ def can_trace() -> bool:
     return program is not None and subprocess.run(argv, capture_output=True, check=False).returncode in (-9, 137)
 
 
-pytestmark = pytest.mark.skipif(not can_trace(), reason="needs strace")
+pytestmark = [pytest.mark.skipif(not can_trace(), reason="needs strace"), pytest.mark.usefixtures("no_waiting")]
 
 
 def traced(project: Project, work: str, log: Path, *options: str) -> int:
