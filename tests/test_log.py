@@ -187,6 +187,14 @@ def test_secrets_are_taken_out(tmp_path: Path, text: str, secret: str) -> None:
     assert secret.replace("\n", "\\n") not in written
 
 
+def test_secrets_of_the_environment_are_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", 'kf83-"jWq02"-very')
+    monkeypatch.setenv("SOME_NAME", "an-ordinary-value")
+    log.append({"id": "x", "command": 'rm -rf specs # kf83-"jWq02"-very an-ordinary-value'}, str(tmp_path))
+    (event,) = log.read(str(tmp_path))
+    assert event["command"] == f"rm -rf specs # {HIDDEN} an-ordinary-value"
+
+
 @pytest.mark.parametrize(
     "text", ["rm -rf specs", "git commit -m 'token parser'", "PWD=/home/x ls", "sort-keys", "https://host:80/a@b"]
 )
