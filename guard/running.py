@@ -16,9 +16,10 @@ def loop(root: str, state: str) -> str:
     Its runner has the loop's lock. A process is part of a loop, too, when it has the loop's mark, and of this project when its
     directory lies in there.
     """
-    from guard.loop import lock, store
+    from guard.loop import lock
+    from guard.loop.identity import place
 
-    owner = lock.owner(store.place(state, root))
+    owner = lock.owner(place(state, root))
     if owner is not None:
         return f"process {owner[0]}"
     for name in sorted(os.listdir("/proc") if os.path.isdir("/proc/self") else ()):

@@ -9,7 +9,9 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import click
@@ -18,24 +20,30 @@ import msgspec
 from guard import __version__, child, project, roots, sandbox, search_path, shims
 from guard.commands import exec as guarded
 from guard.commands.place import register, world
-from guard.errors import FAULT, STATE, GuardError
+from guard.errors import BUSY, FAULT, STATE, GuardError
+from guard.evaluate import starting
+from guard.evaluate.thresholds import thresholds
 from guard.git import Git
-from guard.loop import clock, invocation, lock, output, plan, processes, prompt, whereabouts
+from guard.loop import clients, clock, credentials, economy, invocation, lock, plan, processes, prompt, whereabouts
 from guard.loop import configuration as settings_of
 from guard.loop.command import End
 from guard.loop.configuration import Settings
 from guard.loop.desk import Desk
 from guard.loop.events import RunStarted, StartPlan
+from guard.loop.identity import place, top_of
 from guard.loop.invocation import STREAM_IDLE_S, Invocation
 from guard.loop.iteration import Job
 from guard.loop.protection import Guardian
 from guard.loop.runner import Runner
+from guard.loop.settings import Config
 from guard.loop.signals import Signals
 from guard.loop.state import State
 from guard.loop.store import Store
 from guard.loop.tree import Tree
 from guard.loop.view import View
+from guard.notify.teller import Teller
 from guard.policy import Policy
+from guard.supervise import mark
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,10 @@ class Options:
     verify_timeout_s: float = 600.0
     promise: str = ""
     context: bool = True
+    continues: bool = False
     sandboxed: str = sandbox.NONE
     resume: bool = False
+    name: str = ""
     dry_run: bool = False
     live: bool = False
     unsafe: bool = False
@@ -69,6 +79,7 @@ class Prepared:
     state: str
     tasks: plan.Tasks
     streams: bool
+    name: str = ""
 
 
 def run(options: Options, directory: str | None = None) -> int:
@@ -79,29 +90,33 @@ def run(options: Options, directory: str | None = None) -> int:
         from guard.commands import loop_report
 
         return loop_report.rehearse(made)
-    for warning in made.job.settings.warnings:
+    for warning in (*made.job.settings.warnings, *made.job.invocation.notes):
         _say(options, f"guard: {warning}")
     for value in made.job.settings.loosened:
         _say(options, f"guard: looser than by default (--unsafe): {value}")
     time = clock.current()
+    _linked(options, made)
     processes.adopt()
-    with Signals().caught() as signals, Store.open(made.state, made.job.top, time.now(), time.kind, made.job.secrets) as kept:
-        end, head = _run(options, made, kept, time, signals)
+    teller = Teller(made.state, os.environ, world(), processes.spared.add)
+    opened = partial(Store.open, made.state, made.job.top, time.now(), time.kind, made.job.secrets, teller.hear)
+    with Signals().caught() as signals, opened() as kept, closing(teller):
+        end = _run(options, made, kept, time, signals)
         from guard.commands import loop_report
+        from guard.loop import commits, status
 
+        left = commits.of_run(made.job.top, kept.state.run) if options.as_json or not options.quiet else None
         if options.as_json:
-            from guard.loop import status
-
-            click.echo(json.dumps(status.status(kept.state)))
+            click.echo(json.dumps(status.status(kept.state) | {"commits": left.values() if left is not None else None}))
         if not options.quiet:
-            loop_report.ended(kept.state, end, made.job.top, head)
+            loop_report.ended(kept.state, end, left)
     return end.exit
 
 
-def _run(options: Options, made: Prepared, kept: Store, time: clock.Clock, signals: Signals) -> tuple[End, str]:
-    """How the run ended, and the commit that it began with."""
+def _run(options: Options, made: Prepared, kept: Store, time: clock.Clock, signals: Signals) -> End:
+    """How the run ended."""
     job = made.job
     before = kept.state.run
+    _only_one(kept)
     _clear_away(kept.state)
     goes_on = options.resume and before is not None and before.status != "complete"
     if options.resume and not goes_on:
@@ -115,7 +130,26 @@ def _run(options: Options, made: Prepared, kept: Store, time: clock.Clock, signa
     interactive = sys.stdin.isatty() and sys.stderr.isatty()
     desk = Desk(kept, time, view, signals, run_id, interactive)
     started = _started(made, kept.state, goes_on)
-    return Runner(job, desk, guardian, tree).run(started), started.head
+    return Runner(job, desk, guardian, tree, economy.of(desk, job.settings, made.state)).run(started)
+
+
+def _linked(options: Options, made: Prepared) -> None:
+    """Has done what evaluations lead to, before the run begins."""
+    top = made.job.top
+    wanted = thresholds(top, os.environ, world())
+    if wanted:
+        from guard.evaluate import linking
+
+        level = int(options.given.get("level") or Config().level)
+        for one in linking.act(place(made.state, top), top, wanted, clock.current().now(), level):
+            _say(options, f"guard: {one.action.name}: {one.action.reason}" + (f" ({one.said})" if one.said else ""))
+
+
+def _only_one(kept: Store) -> None:
+    """Raises GuardError where the last run's process is at work though its lock is gone: somebody has removed the file."""
+    run = kept.state.run
+    if run is not None and not run.ended and run.pid != os.getpid() and lock.alive(run.pid, run.pid_start):
+        raise GuardError(f"process {run.pid} runs this loop", kept.directory, "wait for it, or end it", BUSY)
 
 
 def _clear_away(state: State) -> None:
@@ -145,6 +179,8 @@ def _started(made: Prepared, state: State, resumed: bool) -> RunStarted:
         policy_digest=_digest(made.policy),
         head=Git(job.top).line("rev-parse", "--verify", "-q", "HEAD"),
         resumed=resumed,
+        supervised=mark.supervised(os.environ),
+        label=made.name,
         loosened=job.settings.loosened,
         plan=StartPlan(job.plan, tasks.required, tasks.open) if job.plan is not None else None,
     )
@@ -154,8 +190,8 @@ def prepare(options: Options, directory: str | None) -> Prepared:
     """Looks at everything that a run needs. Raises GuardError for what is missing or makes no sense."""
     if not options.words and not options.agent:
         raise GuardError("there is no agent to run", "AGENT", "name one: guard loop -- AGENT...; one command once: guard exec")
-    if options.agent and options.agent not in invocation.CLIENTS:
-        known = ", ".join(invocation.CLIENTS)
+    if options.agent and options.agent not in clients.CLIENTS:
+        known = ", ".join(clients.CLIENTS)
         raise GuardError(
             f"{options.agent!r} is not known", "--agent", f"it is one of {known}; any program: guard loop -- AGENT..."
         )
@@ -176,7 +212,9 @@ def prepare(options: Options, directory: str | None) -> Prepared:
     if policy.broken:
         raise GuardError(policy.broken, todo="mend it before a loop runs")
     made = _invocation(options, found, environ)
+    economic = _invocation(dataclasses.replace(options, words=found.economy), found, environ) if found.economy else None
     found = _finished(found, where is not None, made.streams)
+    found = starting.settled(found, place(state, top), top, environ, tree, clock.current().now())
     job = Job(
         top=top,
         settings=found,
@@ -185,11 +223,13 @@ def prepare(options: Options, directory: str | None) -> Prepared:
         plan=where,
         promise=options.promise,
         context=options.context,
+        continues=options.continues,
         sandboxed=options.sandboxed,
-        secrets=output.secrets(environ),
+        secrets=credentials.known(environ, top),
         verify_timeout_s=options.verify_timeout_s,
+        economy=economic,
     )
-    return Prepared(job, policy, around, state, tasks, made.streams)
+    return Prepared(job, policy, around, state, tasks, made.streams, options.name)
 
 
 def _registered(state: str | None, top: str, environ: dict[str, str]) -> tuple[str, ...]:
@@ -226,18 +266,6 @@ def _enter(directory: str) -> None:
         ) from error
 
 
-def top_of(directory: str) -> str:
-    """The tree around a directory: the top of its git work tree, else itself."""
-    real = os.path.realpath(directory)
-    above = real
-    while True:
-        if os.path.lexists(f"{above}/.git"):
-            return above
-        if above == "/":
-            return real
-        above = os.path.dirname(above)
-
-
 def _given(options: Options) -> dict[str, Any]:
     return {key: value for key, value in options.given.items() if value is not None}
 
@@ -269,12 +297,13 @@ def _invocation(options: Options, found: Settings, environ: dict[str, str]) -> I
     guarded_environ = environ if options.dry_run else search_path.guarded(environ, shims.ensure("wide", environ))
     if not options.agent:
         return invocation.plain(options.words, guarded_environ, found.allowed_tools)
-    return invocation.CLIENTS[options.agent](options.words, guarded_environ, _hook(environ, options.dry_run), found.allowed_tools)
+    hook = _hook(options.agent, environ, options.dry_run)
+    return clients.invocation(options.agent, options.words, guarded_environ, hook, found.allowed_tools, os.getcwd())
 
 
-def _hook(environ: dict[str, str], dry_run: bool) -> str:
-    """The command of guard's hook, which is there afterwards."""
-    from guard.agents import launchers, wiring
+def _hook(agent: str, environ: dict[str, str], dry_run: bool) -> str:
+    """What the agent's settings have to call, which is there afterwards."""
+    from guard.agents import hook_commands, launchers
 
     home = project.data_dir(environ)
     if home is None:
@@ -284,7 +313,7 @@ def _hook(environ: dict[str, str], dry_run: bool) -> str:
             launchers.ensure(home)
     except OSError as error:
         raise GuardError(f"guard's hook cannot be installed ({error.strerror})", home, "make it writable", STATE) from error
-    return wiring.command("claude", home)
+    return hook_commands.commands(agent, home).get("plugin") or hook_commands.command(agent, home)
 
 
 def _digest(policy: Policy) -> str:

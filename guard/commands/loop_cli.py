@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import click
+
+from guard.commands import loop_control_cli
+from guard.commands.loop_options import DIRECTORY as _DIRECTORY
+from guard.commands.loop_options import DURATION as _DURATION
+from guard.commands.loop_options import JSON as _JSON
 
 START = "start"  # the command behind `guard loop AGENT...`; nobody types it
 SANDBOX = "--sandbox"
@@ -50,19 +54,13 @@ def loop() -> None:
     """Run an agent again and again, until it is done or has to stop."""
 
 
-def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from guard.loop import durations
-
-    return None if value is None else durations.seconds(value, f"--{str(param.name).replace('_', '-')}")
-
-
-_DIRECTORY = click.option("-C", "directory", metavar="DIR", help="Work as if started there.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_DURATION: dict[str, Any] = {"metavar": "TIME", "callback": _duration}
-
-
 @loop.command(START, cls=_Start, hidden=True, context_settings={"allow_interspersed_args": False})
-@click.option("--agent", default="", metavar="NAME", help="claude: start it with guard's hooks; what follows are its arguments.")
+@click.option(
+    "--agent",
+    default="",
+    metavar="NAME",
+    help="claude, codex, gemini, opencode, qwen or copilot: with guard's hooks; then its arguments.",
+)
 @click.option("-p", "--prompt", default="", metavar="FILE", help="What the agent is told; - for standard input.")
 @click.option("--plan", metavar="FILE", help="The list of tasks.")
 @click.option("--no-plan", is_flag=True, help="There is no list of tasks.")
@@ -82,8 +80,11 @@ _DURATION: dict[str, Any] = {"metavar": "TIME", "callback": _duration}
 @click.option("--allowed-tools", metavar="LIST", help="What the agent may use; passed on to it.")
 @click.option("--promise", default="", metavar="TEXT", help="The line by which the agent says that all is done.")
 @click.option("--no-context", is_flag=True, help="Add nothing to the prompt.")
+@click.option("--continue", "continues", is_flag=True, help="Each call goes on with the agent's session (with --agent).")
 @click.option(SANDBOX, "mode", default="none", metavar="[=auto|bwrap|none]", help="Let the kernel refuse, too (Linux).")
+@click.option("--level", type=click.IntRange(1, 3), help="3 as configured, 2 confirm each change, 1 economy.  [default: 3]")
 @click.option("--resume", is_flag=True, help="Go on with the last run.")
+@click.option("--name", default="", metavar="NAME", help="A second name of the loop, for status, pause and the like.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be run.")
 @click.option("-l", "--live", is_flag=True, help="Show the agent's output.")
 @click.option("--unsafe", is_flag=True, help="Thresholds may be looser than by default.")
@@ -112,8 +113,11 @@ def start(
     allowed_tools: str | None,
     promise: str,
     no_context: bool,
+    continues: bool,
     mode: str,
+    level: int | None,
     resume: bool,
+    name: str,
     dry_run: bool,
     live: bool,
     unsafe: bool,
@@ -131,11 +135,16 @@ def start(
     """
     from guard import sandbox
     from guard.commands import loop as command
+    from guard.commands import loop_places
 
     if once and max_iterations not in (None, 1):
         raise click.UsageError("--once and --max-iterations contradict each other.")
+    if continues and not agent:
+        raise click.UsageError("--continue needs --agent: how another program goes on with a session is not known.")
     if plan is not None and no_plan:
         raise click.UsageError("--plan and --no-plan contradict each other.")
+    if name:
+        loop_places.check_label(name)
     given = {
         "plan": plan,
         "verify": verify or None,
@@ -150,6 +159,7 @@ def start(
         "wait": wait or None,
         "on_limit": on_limit,
         "allowed_tools": allowed_tools,
+        "level": level,
     }
     options = command.Options(
         words=words,
@@ -159,8 +169,10 @@ def start(
         verify_timeout_s=verify_timeout,
         promise=promise,
         context=not no_context,
+        continues=continues,
         sandboxed=sandbox.mode(mode),
         resume=resume,
+        name=name,
         dry_run=dry_run,
         live=live,
         unsafe=unsafe,
@@ -185,9 +197,13 @@ def status(exit_code: bool, everything: bool, as_json: bool, directory: str | No
 
     LOOP is a directory, or a loop's name as this shows it; without it, the loop of the tree around. Exit status: 0.
     """
-    from guard.commands import loop_verbs
+    if everything and not exit_code:
+        from guard.commands import monitor
 
-    return loop_verbs.status(loop_verbs.named(tree, directory, everything), exit_code, as_json)
+        return monitor.overview(directory, as_json)
+    from guard.commands import loop_places, loop_status
+
+    return loop_status.status(loop_places.named(tree, directory, everything), exit_code, as_json)
 
 
 @loop.command()
@@ -218,45 +234,57 @@ def log(
     tree: str | None,
 ) -> int:
     """Show what a loop did, and what guard refused meanwhile."""
-    from guard.commands import loop_log, loop_verbs
+    from guard.commands import loop_log, loop_places
 
-    (place,) = loop_verbs.named(tree, directory)
+    (place,) = loop_places.named(tree, directory)
     wanted = loop_log.Wanted(number, follow, reverse, since, until, run_id, iteration, kinds, form)
     return loop_log.outputs(place, wanted) if outputs else loop_log.run(place, wanted)
 
 
 @loop.command()
-@click.option("--reason", metavar="TEXT", help="Why it may go on; the journal keeps it.")
-@click.option("--to-closed", is_flag=True, help="Close the breaker at once; counters start at 0.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @_DIRECTORY
-@_TREE
-def reset(reason: str | None, to_closed: bool, yes: bool, directory: str | None, tree: str | None) -> int:
-    """Let an open breaker try once more, and lift a hold.
+def init(dry_run: bool, directory: str | None) -> int:
+    """Write a prompt, a plan and a configuration, where they are missing.
 
-    For people, at a terminal of their own. Exit status: 0 done; 1 refused, or there is nothing to reset.
+    New ones go into .ralph/, or beside a PROMPT.md or a plan that is there already. Nothing is overwritten. The command that
+    runs the project's tests is looked for, and proposed as what has to succeed before a run is complete.
     """
-    from guard.commands import loop_verbs
+    from guard.commands import loop_init
 
-    (place,) = loop_verbs.named(tree, directory)
-    return loop_verbs.reset(place, reason, to_closed, yes)
+    return loop_init.run(directory, dry_run)
 
 
 @loop.command()
-@click.option("--now", is_flag=True, help="At once, not after the iteration.")
-@click.option("--reason", metavar="TEXT", default="", help="Why; the journal keeps it.")
-@click.option("--all", "everything", is_flag=True, help="Every loop that runs.")
+@click.option("--all", "everything", is_flag=True, help="Every loop that has run.")
+@click.option("--since", metavar="TIME", default="7d", help="From when on: 7d, 2026-11-30 ... (7d).")
+@click.option("--until", metavar="TIME", help="Until when (now).")
+@click.option("--format", "form", type=click.Choice(["text", "md", "html", "json"]), default="text", help="(text)")
+@click.option("-o", "output", metavar="FILE", help="Write it there.")
+@click.option("--fail-on", metavar="slo,alerts", default="", help="Exit with 1 where an objective is missed, or an alert came.")
 @_DIRECTORY
-@_TREE
-def stop(now: bool, reason: str, everything: bool, directory: str | None, tree: str | None) -> int:
-    """End a run after its iteration; it exits 130.
+@click.argument("trees", metavar="[LOOP]...", nargs=-1)
+def report(
+    everything: bool,
+    since: str,
+    until: str | None,
+    form: str,
+    output: str | None,
+    fail_on: str,
+    directory: str | None,
+    trees: tuple[str, ...],
+) -> int:
+    """Report what loops did in a period: objectives, numbers, trips, refusals, restores.
 
-    Exit status: 0 asked for; 1 nothing runs there, or refused: an agent may not end its own loop.
+    Without LOOP, the loop of the tree around. The HTML is one file that needs nothing else. Exit status: 0, or 1 by --fail-on.
     """
-    from guard.commands import loop_verbs
+    from guard.commands import report as command
 
-    return loop_verbs.stop(loop_verbs.named(tree, directory, everything), now, reason)
+    return command.run(trees, directory, everything, since, until, form, output, fail_on)
 
+
+for _command in loop_control_cli.COMMANDS:
+    loop.add_command(_command)
 
 alias = copy.copy(loop)
 alias.hidden = True

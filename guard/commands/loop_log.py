@@ -13,11 +13,12 @@ import click
 
 from guard import log, project
 from guard.commands.log import moment
-from guard.commands.loop_verbs import Place
+from guard.commands.loop_places import Place
 from guard.errors import GuardError
-from guard.loop import derived, events, journal, machine, output
+from guard.loop import derived, entries, journal, machine, moments
 from guard.loop.events import KINDS, Base, CallEnded, Event, Judged
 from guard.loop.journal import Good
+from guard.loop.names import OUTPUTS
 from guard.loop.protection import refuses
 from guard.loop.record import parse
 from guard.loop.state import State
@@ -114,7 +115,7 @@ def replay(directory: str) -> Iterator[tuple[State, Event, State]]:
 
 def _texts(before: State, event: Event, after: State, form: str) -> Iterator[str]:
     if form == "jsonl":
-        yield events.line(event, "")[0]
+        yield entries.line(event, "")[0]
     elif form == "md":
         if isinstance(event.body, Judged) and after.last is not None:
             yield derived.iteration(after.last, event.t).rstrip("\n") + "\n"
@@ -133,7 +134,7 @@ def _refusals(place: Place, start: int, end: int) -> Iterator[Line]:
         if place.top and below(str(event.get("cwd", "")), place.top):
             t = int(at * 1000)
             what = f"refused {event.get('id', '')}: {short(str(event.get('command', '')), 100)}"
-            yield Line(t, f"[{events.second(t)}] [WARN] {what}")
+            yield Line(t, f"[{moments.second(t)}] [WARN] {what}")
 
 
 def _chooser(wanted: Wanted) -> Callable[[Event], bool]:
@@ -176,7 +177,7 @@ def outputs(place: Place, wanted: Wanted) -> int:
     chosen = [event.body.output for event in ended if isinstance(event.body, CallEnded)]
     for name in chosen if wanted.iteration else chosen[-1:]:
         path = f"{place.directory}/{name}"
-        if not re.fullmatch(rf"{output.DIRECTORY}/[\d-]+\.log", name):
+        if not re.fullmatch(rf"{OUTPUTS}/[\d-]+\.log", name):
             continue
         try:
             with open(path, "rb") as file:

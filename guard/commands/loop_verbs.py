@@ -1,230 +1,170 @@
-"""`guard loop status`, `stop` and `reset`: what people look at and say from outside of a run."""
+"""`guard loop pause`, `resume`, `mode`, `stop`, `steer` and `reset`: what is said to loops from outside of a run."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import click
 
-from guard import actor, person
-from guard.ancestry import surroundings
-from guard.commands.loop import top_of
-from guard.commands.loop_report import state_lines
+from guard import person
+from guard.commands.loop_places import Place
 from guard.commands.output import say
-from guard.errors import STATE, GuardError
-from guard.loop import breaker as circuit
-from guard.loop import clock, control, limits, lock, store, whereabouts
-from guard.loop import status as shown_as
-from guard.loop.detectors import by_cause
-from guard.loop.events import ControlRefused
-from guard.loop.record import replace
+from guard.errors import GuardError
+from guard.loop import authority, clock, control, delivery, gate, lock, orders, store
+from guard.loop.control import Answer, Request
 from guard.loop.state import CLOSED, OPEN, State
-from guard.loop.store import LOOPS, Store
 from guard.shown import visible
 
-REFUSED, NOTHING = 1, 1
-WAITING_S = 15.0  # for a runner to take a request
+REFUSED = 1
+AT_MOST = 64 * 1024  # bytes of a text from standard input
 
 
 @dataclass(frozen=True)
-class Place:
-    """One loop: its tree ("" where only the state is known), and its directory in the state."""
+class Row:
+    """What became of a request: the loop, the answer, and the exit status that goes with it."""
 
-    top: str
-    directory: str
-
-    @property
-    def name(self) -> str:
-        """The loop's id."""
-        return os.path.basename(self.directory)
+    loop: str
+    answer: Answer
+    code: int = 0
 
 
-def named(tree: str | None, directory: str | None, everything: bool = False) -> list[Place]:
-    """The loops that are meant. Raises GuardError where there is no such thing."""
-    state = whereabouts.known(os.environ, top_of(directory or "."))
-    if everything:
-        return [Place(_root(f"{state}/{LOOPS}/{name}"), f"{state}/{LOOPS}/{name}") for name in known(state)]
-    if tree is not None and "/" not in tree and tree in known(state):
-        return [Place(_root(f"{state}/{LOOPS}/{tree}"), f"{state}/{LOOPS}/{tree}")]
-    given = os.path.join(directory or "", tree or "") or "."
-    if not os.path.isdir(given):
-        raise GuardError("there is no such loop, and no such directory", visible(given), "see guard loop status --all")
-    top = top_of(given)
-    return [Place(top, store.place(whereabouts.known(os.environ, top), top))]
-
-
-def known(state: str) -> list[str]:
-    """The ids of the loops that have a state."""
-    try:
-        return sorted(entry.name for entry in os.scandir(f"{state}/{LOOPS}") if entry.is_dir())
-    except OSError:
-        return []
-
-
-def _root(directory: str) -> str:
-    try:
-        found = store.peek(directory)
-    except GuardError:
-        return ""
-    return found.root if found is not None else ""
-
-
-def crashed(state: State) -> bool:
-    """Does it say that a run is at work whose process is gone?"""
-    run = state.run
-    return run is not None and not run.ended and not lock.alive(run.pid, run.pid_start)
-
-
-def at_now(state: State) -> State:
-    """The state as it is looked at now: what has to do with time counts from now."""
-    return replace(state, t=max(state.t, clock.current().now()))
-
-
-def exit_code(state: State, t: int) -> int:
-    """The status that a run would exit with now without any call; 0 where it would make one, or has nothing to do."""
-    breaker, hold = state.breaker, state.hold
-    if hold is not None and (hold.until is None or t < hold.until):
-        row = by_cause(hold.reason)
-        return 3 if row is None else row.exit
-    if breaker.state == OPEN and not circuit.may_probe(breaker, t):
-        return breaker.exit
-    if state.usage_until is not None and t < state.usage_until:
-        return 2
-    return 2 if limits.free_at(state, t) is not None else 0
-
-
-def values(state: State) -> dict[str, Any]:
-    """status.json as it would be written now; `crashed` where its process is gone."""
-    found = shown_as.status(at_now(state))
-    return found | {"status": "crashed"} if crashed(state) else found
-
-
-def status(places: Sequence[Place], with_exit: bool, as_json: bool) -> int:
-    """Shows loops."""
-    code = 0
-    rows = []
-    for place in places:
-        state = store.peek(place.directory)
-        if state is None:
-            rows.append({"v": shown_as.VERSION, "loop": place.name, "root": place.top, "run": None, "status": "ready"})
-            if not as_json:
-                say(f"{place.name}  nothing has run here yet:  guard loop -- AGENT...")
-            continue
-        code = max(code, exit_code(state, clock.current().now()))
-        rows.append(values(state))
-        for line in () if as_json else state_lines(at_now(state), crashed(state)):
-            say(line)
+def send(places: Sequence[Place], request: Request, as_json: bool = False) -> int:
+    """Sends a request to loops, and says what became of it. One that cannot be reached keeps no other from it."""
+    rows = [_sent(place, request) for place in places]
+    if not rows:
+        raise GuardError("there is no loop", "--all", "none has run yet")
     if as_json:
-        click.echo(json.dumps(rows if len(rows) != 1 else rows[0]))
-    return code if with_exit else 0
+        found = [{"v": 1, "loop": row.loop, "verb": request.verb, **asdict(row.answer), "exit": row.code} for row in rows]
+        click.echo(json.dumps(found if len(found) != 1 else found[0]))
+    for row in () if as_json else rows:
+        if row.code:
+            click.echo(f"guard: {row.loop}: {visible(row.answer.said)}", err=True)
+        else:
+            say(f"{row.loop}: {visible(row.answer.said)}")
+    return max(row.code for row in rows)
 
 
-def stop(places: Sequence[Place], now: bool, reason: str) -> int:
-    """Asks runs to end."""
-    code = NOTHING
-    for place in places:
-        state = store.peek(place.directory)
-        if lock.owner(place.directory) is None or state is None or state.run is None or state.run.ended:
-            if len(places) == 1:
-                click.echo(f"guard: nothing runs in {visible(place.top or place.name)}", err=True)
-            continue
-        _only_others(place, "stop")
-        control.send(place.directory, control.Request(control.STOP, _actor(), reason or "stop", state.run.id, now))
-        say(f"{place.name}: asked to end {'now' if now else 'after this iteration'}.")
-        code = 0
-    return code
+def _sent(place: Place, request: Request) -> Row:
+    def busy() -> None:
+        click.echo(f"guard: {place.name}: its runner is busy; waiting for it", err=True)
 
-
-def _actor() -> str:
-    found = person.present()
-    return found.name or found.kind
-
-
-def _only_others(place: Place, verb: str) -> None:
-    """Raises GuardError for whoever runs inside of a call, and has that recorded."""
-    inside = actor.mark(os.environ)
-    own = os.environ.get("GUARD_LOOP") or (inside is not None and inside.name == "guard")
-    if own or any(actor.agent(process.names) == "guard" for process in surroundings().line[1:]):
-        _refuse(place, verb)
-
-
-def _refuse(place: Place, verb: str) -> None:
     try:
-        _record_refusal(place, verb)
-    finally:
-        raise GuardError(person.AGENTS, code=REFUSED)
+        answer = delivery.deliver(place.directory, place.top, request, busy)
+    except GuardError as error:
+        return Row(place.name, Answer(False, str(error)), error.code)
+    return Row(place.name, answer, 0 if answer.done else REFUSED)
 
 
-def _record_refusal(place: Place, verb: str) -> None:
-    """Has the journal note that somebody asked for what they may not have."""
-    who = _actor()
-    if lock.owner(place.directory) is not None:
-        control.send(place.directory, control.Request(control.REFUSED, who, verb))
-        return
-    with _opened(place.top) as kept:
-        kept.record(ControlRefused(verb, who, "only a person may"), clock.current().now())
+def trimmed(reason: str | None) -> str:
+    """A reason on one line, as long as the journal keeps it."""
+    return " ".join((reason or "").split())[: control.LONGEST_REASON]
 
 
-def _opened(top: str) -> Store:
-    now = clock.current()
-    return Store.open(whereabouts.writable(os.environ, top), top, now.now(), now.kind)
+def stop(places: Sequence[Place], now: bool, reason: str, everything: bool, as_json: bool) -> int:
+    """Asks runs to end; of all loops, those that are at work."""
+    if everything:
+        places = [place for place in places if lock.owner(place.directory) is not None]
+        if not places:
+            raise GuardError("nothing runs", code=REFUSED)
+    return send(places, Request(control.STOP, trimmed(reason), now=now), as_json)
+
+
+def steer(places: Sequence[Place], text: str, keep: bool, clear: bool, as_json: bool) -> int:
+    """Has the agent told something, or what it was to be told forgotten."""
+    if text == "-":
+        text = sys.stdin.buffer.read(AT_MOST).decode("utf-8", "replace")
+    text = "".join(character for character in text.strip() if character.isprintable() or character in "\n\t")
+    if clear == bool(text):
+        raise GuardError("there is a text, or --clear", "TEXT", "give one of them")
+    if len(text) > orders.LONGEST_STEER:
+        raise GuardError(f"it has {len(text)} characters", "TEXT", f"say it in at most {orders.LONGEST_STEER}")
+    return send(places, Request(control.STEER, value=text, keep=keep), as_json)
+
+
+def resume(places: Sequence[Place], once: bool, reason: str, as_json: bool) -> int:
+    """Lifts what holds loops; of a breaker that opened because protected files were harmed, a person says so with letters."""
+    for place in places:
+        state = _peeked(place)
+        grave = state is not None and state.breaker.state == OPEN and _grave(state)
+        if state is not None and grave and person.present().kind == authority.PERSON:
+            person.confirm(f"{place.name}: {standing(state)}. A probe will be let through once the cooldown is over.")
+    return send(places, Request(control.RESUME, trimmed(reason), once=once), as_json)
+
+
+def _peeked(place: Place) -> State | None:
+    try:
+        return store.peek(place.directory)
+    except GuardError:
+        return None  # what is wrong with it is said when it is written to
+
+
+def _grave(state: State) -> bool:
+    breaker = state.breaker
+    return breaker.recovery == "explicit" and orders.gravest(breaker.cause, breaker.also) != authority.TRIP
 
 
 def reset(place: Place, reason: str | None, to_closed: bool, yes: bool) -> int:
     """Lets an open breaker probe, or closes it; lifts a hold."""
-    why = " ".join((reason or "").split())[:500]
+    why = trimmed(reason)
     if not why:
         raise GuardError("it needs a reason, which the journal keeps", "--reason", 'say why: --reason "..."')
     state = store.peek(place.directory)
     if state is None:
-        raise GuardError("nothing has run here", visible(place.top or place.name), "guard loop -- AGENT...", NOTHING)
+        raise GuardError("nothing has run here", visible(place.top or place.name), "guard loop -- AGENT...", REFUSED)
+    request = Request(control.RESET, why, closed=to_closed)
     try:
         who = person.require(f"guard loop reset {place.name}")
     except GuardError:
-        _refuse(place, "reset")
-    bodies = control.reset(state, to_closed, who.name or who.kind, why)
-    if not bodies:
-        say("The breaker is closed and nothing is held; there is nothing to reset.")
-        return NOTHING
-    if not yes:
-        person.confirm(
-            f"{place.name}: {_named(state)}. {'All counters go to 0.' if to_closed else 'One iteration will be let through.'}"
-        )
-    if lock.owner(place.directory) is not None:
-        return _sent(place, to_closed, who.name or who.kind, why)
-    with _opened(place.top or state.root) as kept:
-        for body in control.reset(kept.state, to_closed, who.name or who.kind, why):
-            kept.record(body, clock.current().now())
-        say(_done(kept.state))
-    return 0
+        return send([place], request)
+    if not yes and orders.of(state, request, authority.Asker(authority.PERSON, who.kind), 0).bodies:
+        after = "All counters go to 0." if to_closed else "One iteration will be let through."
+        person.confirm(f"{place.name}: {standing(state)}. {after}")
+    return send([place], request)
 
 
-def _named(state: State) -> str:
+def standing(state: State) -> str:
+    """What holds a loop."""
     breaker, hold = state.breaker, state.hold
     held = f"paused ({visible(hold.reason)})" if hold is not None else ""
     opened = f"the breaker is {breaker.state} ({breaker.cause})" if breaker.state != CLOSED else ""
     return "; ".join(filter(None, (opened, held)))
 
 
-def _done(state: State) -> str:
-    if state.breaker.state == CLOSED:
-        return "Circuit breaker reset to CLOSED state"
-    return f"Circuit breaker: {state.breaker.state}. The next run may make one call, the probe."
+def close_gate(state_dir: str, reason: str, now: bool, lasts_s: int, as_json: bool) -> int:
+    """Closes the machine's gate."""
+    t = clock.current().now()
+    who = _at_the_gate(state_dir, authority.CLOSE)
+    found = gate.close(state_dir, trimmed(reason), who, t, now, t + lasts_s * 1000 if lasts_s else None)
+    said = "iterations at work end first" if found.state == gate.DRAINING else "no loop starts an iteration"
+    return _gate_said(state_dir, f"the machine's gate is {found.state} ({found.reason}): {said}", as_json)
 
 
-def _sent(place: Place, to_closed: bool, who: str, why: str) -> int:
-    """Has the runner that is at work do it; it can while it waits."""
-    control.send(place.directory, control.Request(control.RESET, who, why, closed=to_closed))
-    until = time.monotonic() + WAITING_S
-    while time.monotonic() < until:
-        state = store.peek(place.directory)
-        if state is not None and state.breaker.state != OPEN and state.hold is None:
-            say(_done(state))
-            return 0
-        time.sleep(0.1)
-    raise GuardError("its runner did not take the request", visible(place.name), "stop it first: guard loop stop", STATE)
+def open_gate(state_dir: str, reason: str, as_json: bool) -> int:
+    """Opens the machine's gate. What holds a single loop still holds it."""
+    who = _at_the_gate(state_dir, authority.OPEN)
+    if gate.reopen(state_dir, trimmed(reason), who, clock.current().now()) is None:
+        raise GuardError("the machine's gate is open", code=REFUSED)
+    return _gate_said(state_dir, "the machine's gate is open; loops that are held stay so", as_json)
+
+
+def _gate_said(state_dir: str, text: str, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(gate.view(state_dir, clock.current().now())))
+    else:
+        say(visible(text))
+    return 0
+
+
+def _at_the_gate(state_dir: str, verb: str) -> str:
+    """The name of whoever stands there. Raises GuardError for everybody who may not, and has it noted."""
+    asker = authority.here(os.environ.get(authority.MARK, ""))
+    if authority.may(verb, asker):
+        return asker.name
+    try:
+        gate.refuse(state_dir, verb, asker.name, clock.current().now())
+    finally:
+        raise GuardError(orders.REFUSED, code=REFUSED)

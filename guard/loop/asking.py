@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import termios
 import time
 from contextlib import suppress
 
@@ -21,9 +22,10 @@ def declines(wake: int = -1) -> bool:
     try:
         if os.tcgetpgrp(fd) != os.getpgrp():
             return False
+        termios.tcflush(fd, termios.TCIFLUSH)  # what was typed before the question is no answer to it
         os.write(fd, f"{RETRY} ".encode())
         return _answer(fd, wake).strip().lower() in (b"n", b"no")
-    except OSError:
+    except (OSError, termios.error):
         return False
     finally:
         os.close(fd)

@@ -64,8 +64,11 @@ def probing(breaker: Breaker) -> Breaker:
 
 
 def closed(breaker: Breaker) -> Breaker:
-    """HALF_OPEN to CLOSED. The next iterations are watched; the cooldown's level stays until they have gone well."""
-    return Breaker(opens=breaker.opens, doublings=breaker.doublings, strategy=breaker.strategy, watch=WATCHED)
+    """HALF_OPEN to CLOSED. The next iterations are watched: until they have gone well, the cooldown's level stays, and the cause
+    with its strategy, which their prompts name."""
+    return Breaker(
+        cause=breaker.cause, opens=breaker.opens, doublings=breaker.doublings, strategy=breaker.strategy, watch=WATCHED
+    )
 
 
 def reopened(breaker: Breaker, matched: tuple[Detector, ...], base_s: int, t: int, last_error: str = "") -> Breaker:
@@ -111,10 +114,13 @@ def resumed(breaker: Breaker) -> Breaker:
 
 
 def reset(breaker: Breaker, to_closed: bool) -> Breaker:
-    """By a person, with a reason: to HALF_OPEN with the cooldown's level kept, or to CLOSED with everything at 0."""
+    """By a person, with a reason: to HALF_OPEN with the cooldown's level kept, or to CLOSED with everything at 0.
+
+    What demands a person goes on to do so: a probe that fails has not shown that the cause is gone.
+    """
     if to_closed:
         return Breaker(opens=breaker.opens, watch=WATCHED)
-    return replace(breaker, state=HALF_OPEN, recovery=AUTO, escalated=False, probe_used=False)
+    return replace(breaker, state=HALF_OPEN, escalated=False, probe_used=False)
 
 
 def forgotten(state: State) -> State:

@@ -11,9 +11,10 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from guard.loop.events import moment
 from guard.loop.journal import Place, replace_file
+from guard.loop.moments import moment
 from guard.loop.record import Invalid, dump, parse
 from guard.loop.state import State
 
@@ -21,16 +22,21 @@ NAME = "state.json"
 BACKUPS = "backups"
 KEPT = 10
 VERSION = 1
+Lists = dict[str, list[dict[str, Any]]]
 _SUM = ',"sum":"'
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A state, the place in the journal that it stands for, and how far the derived files had been written (bytes)."""
+    """A state, the place in the journal that it stands for, and how far the derived files had been written (bytes).
+
+    `lists` is what the files beside Ralph's prompt show of events that no state keeps.
+    """
 
     state: State
     place: Place
     sizes: dict[str, int]
+    lists: Lists
 
 
 def write(directory: str, point: Checkpoint, t: int) -> None:
@@ -48,8 +54,9 @@ def write(directory: str, point: Checkpoint, t: int) -> None:
 def dumped(point: Checkpoint) -> bytes:
     """The checkpoint as bytes, with a sum over them."""
     place = point.place
-    values = {"v": VERSION, "first": place.first, "offset": place.offset, "seq": place.seq, "chain": place.sum}
-    text = json.dumps(values | {"sizes": point.sizes, "state": dump(point.state)}, separators=(",", ":"), allow_nan=False)
+    values: dict[str, Any] = {"v": VERSION, "first": place.first, "offset": place.offset, "seq": place.seq, "chain": place.sum}
+    values |= {"sizes": point.sizes, "lists": point.lists, "state": dump(point.state)}
+    text = json.dumps(values, separators=(",", ":"), allow_nan=False)
     return f'{text[:-1]}{_SUM}{_sum(text)}"}}\n'.encode()
 
 
@@ -65,7 +72,7 @@ def loaded(data: bytes) -> Checkpoint:
         raise Invalid("its checksum or version does not fit")
     try:
         place = Place(values["first"], values["offset"], values["seq"], values["chain"])
-        return Checkpoint(parse(State, values["state"]), place, dict(values["sizes"]))
+        return Checkpoint(parse(State, values["state"]), place, dict(values["sizes"]), dict(values["lists"]))
     except (KeyError, TypeError) as error:
         raise Invalid(f"it is not whole ({error})") from None
 

@@ -18,6 +18,7 @@ HIGH = 40  # confidence that is logged as high, and decides nothing
 WEIGHTS = {"plan_complete": 40, "done_signals": 25, "test_focus": 20, "strong_signal": 15}
 DONE, NO_WORK = 10, 15  # points of confidence
 REMEMBERED = 20  # ok iterations of the run whose signals are remembered
+ECONOMY = 1  # the level at which only claims are verified
 SHARE_FROM = 5  # iterations from which on the share of test-focused ones is looked at
 
 
@@ -54,7 +55,7 @@ def objections(reply: Reply) -> tuple[str, ...]:
 def weigh(state: State, seen: Seen, good: bool, plan: Plan | None) -> Seen:
     """The iteration with its vote, whether it is held, and whether completion is accepted."""
     run = state.run
-    verified = seen.measured.tests.ok if seen.measured.tests else run.verified if run else None
+    verified = _verified(state, seen)
     against = evidence_against(state, seen.reply, good, plan, verified)
     vote = _vote(state, seen, good, plan)
     counted = is_complete(plan) or (plan is None and not state.config.plan and _ends_without_plan(seen, vote))
@@ -64,6 +65,14 @@ def weigh(state: State, seen: Seen, good: bool, plan: Plan | None) -> Seen:
         first_claim = seen.claim and not (run.claimed if run else False)
         held = "question" if seen.reply.question else "claim" if first_claim else ""
     return replace(seen, vote=vote, accepted=accepted, against=against, held=held)
+
+
+def _verified(state: State, seen: Seen) -> bool | None:
+    """What the verify commands say of the tree as it is now: in the economy they do not run after every change."""
+    if seen.measured.tests is not None:
+        return seen.measured.tests.ok
+    stale = state.level == ECONOMY and bool(seen.measured.files.meaningful or seen.completed)
+    return None if stale or state.run is None else state.run.verified
 
 
 def evidence_against(state: State, reply: Reply, good: bool, plan: Plan | None, verified: bool | None) -> tuple[str, ...]:
@@ -139,7 +148,16 @@ def confidence(seen: Seen) -> int:
     return min(100, DONE * ("done" in kinds) + NO_WORK * ("no_work" in kinds) + seen.vote.total)
 
 
-def remembered(run: Run, seen: Seen) -> Run:
+def glimpsed(run: Run, seen: Seen) -> Run:
+    """The run after an iteration that counts for nothing: only what there is to see is known of it."""
+    plan, tests = seen.measured.plan, seen.measured.tests
+    known = replace(run, verified=tests.ok) if tests is not None else run
+    if plan is None:
+        return known
+    return replace(known, plan=plan, objected=True, seen_open=tuple(dict.fromkeys((*run.seen_open, *plan.opened))))
+
+
+def remembered(state: State, run: Run, seen: Seen) -> Run:
     """The run with this iteration's signals in mind."""
     plan = seen.measured.plan
     changes: dict[str, object] = {
@@ -153,6 +171,4 @@ def remembered(run: Run, seen: Seen) -> Run:
         changes["tested"] = (*run.tested, seen.test_focused)[-REMEMBERED:]
     if plan is not None:
         changes |= {"plan": plan, "seen_open": tuple(dict.fromkeys((*run.seen_open, *plan.opened)))}
-    if seen.measured.tests is not None:
-        changes["verified"] = seen.measured.tests.ok
-    return replace(run, **changes)
+    return replace(run, verified=_verified(state, seen), **changes)

@@ -11,6 +11,7 @@ from guard import project, roots
 from guard.errors import GuardError
 from guard.loop import durations, ralphrc
 from guard.loop.reading import allow_list
+from guard.loop.record import replace
 from guard.loop.settings import Config, settle
 from guard.loop.tasks import OPTIONAL
 from guard.loop.tree import TESTS
@@ -36,7 +37,22 @@ TABLES: dict[str, dict[str, str]] = {
         **{key: key for key in "messages renewals output_decline".split()},
         "cooldown": "cooldown_s",
     },
+    "budget": {"day_tokens": "day_tokens", "day_cost": "day_cost", "role": "role"},
+    "fleet": {"calls_per_hour": "fleet_calls"},
 }
+BUDGETS = ("day_tokens", "day_cost")  # of all loops: the smallest that any file gives holds
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """With whom calls are shared: a Redis server, "" for the loops of this state directory.
+
+    `name` is that of the ledger there; `loops`: how many are expected, 0 for unknown.
+    """
+
+    url: str = field(default="", repr=False)
+    name: str = "guard"
+    loops: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     tests: tuple[str, ...] = TESTS
     allowed_tools: tuple[str, ...] = ()
+    economy: tuple[str, ...] = ()  # the agent's words at level 1
+    fleet: Fleet | None = None
 
 
 @dataclass
@@ -74,7 +92,7 @@ def settings(top: str, given: Mapping[str, Any], environ: Mapping[str, str], tre
     layers = _Layers()
     _add_ralphrc(layers, top, unsafe)
     for path, found in tables(top, environ, tree):
-        layers.add(*_of_table(found, path))
+        layers.add(*_tightened(layers, *_of_table(found, path)))
     layers.add(*ralphrc.settings(ralphrc.from_environment(environ), unsafe))
     layers.add(given, dict.fromkeys(given, "the command line"))
     values = dict(layers.values)
@@ -82,18 +100,38 @@ def settings(top: str, given: Mapping[str, Any], environ: Mapping[str, str], tre
     optional = values.pop("optional_sections", OPTIONAL)
     ignore, tests = values.pop("ignore", ()), values.pop("tests", TESTS)
     allowed = values.pop("allowed_tools", "")
+    economy, fleet = values.pop("economy", ()), values.pop("fleet", None)
     settled = settle(values | {"verify": bool(verify)}, unsafe, layers.places)
+    config = settled.config
+    if fleet is not None and not config.fleet_calls:
+        config = replace(config, fleet_calls=config.calls_per_hour)
     return Settings(
-        config=settled.config,
+        config=config,
         warnings=(*layers.warnings, *settled.warnings),
         loosened=settled.loosened,
         plan=plan,
         verify=verify,
-        optional_sections=tuple(optional.split(",")) if isinstance(optional, str) else tuple(optional),
+        optional_sections=_sections(optional),
         ignore=tuple(ignore),
         tests=tuple(tests),
         allowed_tools=allow_list(allowed),
+        economy=tuple(economy),
+        fleet=fleet,
     )
+
+
+def _tightened(layers: _Layers, values: dict[str, Any], places: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A layer whose budgets are no larger than those of the layers before it."""
+    for key in BUDGETS:
+        if key in values and values[key] > (limit := layers.values.get(key, values[key])):
+            layers.warnings.append(f"{places[key]}: {key} = {values[key]} is looser than allowed: it is {limit}")
+            values = {name: value for name, value in values.items() if name != key}
+    return values, places
+
+
+def _sections(given: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of sections, from a list or a text with commas."""
+    return tuple(filter(None, map(str.strip, given.split(",")))) if isinstance(given, str) else tuple(given)
 
 
 def _add_ralphrc(layers: _Layers, top: str, unsafe: bool) -> None:
@@ -109,7 +147,7 @@ def _add_ralphrc(layers: _Layers, top: str, unsafe: bool) -> None:
     except Unreadable as error:
         raise GuardError(f"it cannot be read ({error})", path, "repair it, or remove it") from None
     found = ralphrc.read(data, ralphrc.FILE)
-    layers.warnings += [f"{place}: passed over, it is no plain NAME=value" for place in found.passed_over]
+    layers.warnings += found.notes
     layers.add(*ralphrc.settings(found, unsafe))
 
 
@@ -137,7 +175,8 @@ def tables(top: str, environ: Mapping[str, str], tree: World) -> Iterable[tuple[
             raise GuardError("cannot be read", path, "make it a readable file of less than 1 MiB")
         read = config.parse(path, data, origin)
         if read is not None:
-            found[origin] = (path, read.loop)
+            shared = {} if read.fleet is None else {"fleet": read.fleet}
+            found[origin] = (path, {**read.loop, **shared})
     return [found[origin] for origin in ("system", "user", "worktree", "project") if origin in found]
 
 
@@ -155,4 +194,9 @@ def _of_table(found: Mapping[str, Any], path: str) -> tuple[dict[str, Any], dict
     if "verify" in found:
         values["verify"] = (found["verify"],) if isinstance(found["verify"], str) else tuple(found["verify"])
     values |= {key: found["progress"][key] for key in ("ignore", "tests") if key in found.get("progress", {})}
+    if "economy" in found.get("budget", {}):
+        values["economy"] = found["budget"]["economy"]
+    if "fleet" in found:
+        known = {key: value for key, value in found["fleet"].items() if key in ("url", "name", "loops")}
+        values["fleet"] = Fleet(**known)
     return values, dict.fromkeys(values, path)

@@ -9,21 +9,26 @@ from guard.loop import completion, texts
 from guard.loop.events import (
     Alert,
     BreakerChanged,
+    CallEnded,
     CallReserved,
     ControlRefused,
     Entered,
     Event,
     HoldChanged,
     Judged,
+    LevelChanged,
     ModeChanged,
     Recovered,
     RunEnded,
     RunStarted,
-    second,
 )
+from guard.loop.moments import second
+from guard.loop.names import METRICS
+from guard.loop.outcome import is_failed
 from guard.loop.state import CLOSED, HALF_OPEN, OPEN, Last, State
+from guard.shown import visible
 
-ITERATIONS, METRICS, EXITS = "iterations.md", "metrics.jsonl", "exit_decisions.log"
+ITERATIONS, EXITS = "iterations.md", "exit_decisions.log"
 LOG, ERRORS, PATTERNS = "loop.log", "errors.log", "patterns.jsonl"
 NAMES = (ITERATIONS, METRICS, EXITS, LOG, ERRORS, PATTERNS)
 HOUR_MS = 3_600_000
@@ -32,15 +37,17 @@ Lines = list[tuple[str, str]]
 
 def lines(before: State, event: Event, after: State) -> Lines:
     """File and text of each addition; every text ends with a line feed."""
-    found: Lines = [(LOG, _logged(event.t, level, text)) for level, text in _said(before, event, after)]
+    found: Lines = [(LOG, _logged(event.t, level, visible(text))) for level, text in _said(before, event, after)]
     body = event.body
     if isinstance(body, Judged) and after.last is not None:
         last = after.last
         found += [(ITERATIONS, iteration(last, event.t)), (METRICS, _json(metrics(last, event)))]
         found += [(EXITS, _json(exit_decision(last, event, after)))]
         if last.outcome in ("failed", "timeout", "lost") or last.errors:
-            text = f"iteration {last.n}: {last.outcome}" + "".join(f"\n  {error}" for error in last.errors)
+            text = f"iteration {last.n}: {last.outcome}" + "".join(f"\n  {visible(error)}" for error in last.errors)
             found.append((ERRORS, _logged(event.t, "ERROR", text)))
+    if isinstance(body, RunEnded) and body.status == "complete" and not _was_judged(after):
+        found.append((EXITS, _json(standing_decision(event, after))))
     if isinstance(body, BreakerChanged) and body.before != OPEN and body.after == OPEN:
         found.append((PATTERNS, _json(pattern(after, event, body))))
     return found
@@ -91,33 +98,63 @@ def metrics(last: Last, event: Event) -> dict[str, Any]:
 
 def exit_decision(last: Last, event: Event, after: State) -> dict[str, Any]:
     """The line of exit_decisions.log: every signal, what it gives, and what was decided."""
-    run = after.run
-    needed = completion.thresholds(after)
-    signals = {
-        name: {
-            "value": last.values.get(name, 0),
-            "threshold": needed[name],
-            "weight": weight,
-            "points": last.signals.get(name, 0),
-        }
-        for name, weight in completion.WEIGHTS.items()
-    }
-    plan = run.plan if run else None
     return {
         "t": second(event.t),
         "run": last.run,
         "n": last.n,
-        "signals": signals,
+        "signals": _signals(after, last.values, last.signals),
         "total": last.vote,
         "confidence": last.confidence,
         "high_confidence": last.confidence >= completion.HIGH,
         "explicit": last.explicit,
         "claim": last.claim,
         "refused": list(last.refused),
-        "plan": {"required": plan.required, "open": plan.open, "missing": plan.missing} if plan else None,
-        "verify": run.verified if run else None,
+        **_evidence(after),
         "decision": "exit" if last.decision == "complete" else "continue",
         "reason": last.reason,
+    }
+
+
+def standing_decision(event: Event, after: State) -> dict[str, Any]:
+    """The line of exit_decisions.log for a run that ends before a call, because its plan is complete."""
+    points = {"plan_complete": completion.WEIGHTS["plan_complete"]}
+    return {
+        "t": second(event.t),
+        "run": event.run,
+        "n": None,
+        "signals": _signals(after, {"plan_complete": 1}, points),
+        "total": sum(points.values()),
+        "confidence": sum(points.values()),
+        "high_confidence": sum(points.values()) >= completion.HIGH,
+        "explicit": None,
+        "claim": False,
+        "refused": [],
+        **_evidence(after),
+        "decision": "exit",
+        "reason": "plan_complete",
+    }
+
+
+def _was_judged(after: State) -> bool:
+    """Was the run's end decided at the end of an iteration?"""
+    last, run = after.last, after.run
+    return last is not None and run is not None and last.run == run.id and last.decision == "complete"
+
+
+def _signals(after: State, values: dict[str, int], points: dict[str, int]) -> dict[str, dict[str, int]]:
+    needed = completion.thresholds(after)
+    return {
+        name: {"value": values.get(name, 0), "threshold": needed[name], "weight": weight, "points": points.get(name, 0)}
+        for name, weight in completion.WEIGHTS.items()
+    }
+
+
+def _evidence(after: State) -> dict[str, Any]:
+    run = after.run
+    plan = run.plan if run else None
+    return {
+        "plan": {"required": plan.required, "open": plan.open, "missing": plan.missing} if plan else None,
+        "verify": run.verified if run else None,
     }
 
 
@@ -141,12 +178,18 @@ def _said(before: State, event: Event, after: State) -> list[tuple[str, str]]:
         words = "resumed" if body.resumed else "started"
         limit = f"{body.config.calls_per_hour} calls an hour, {body.config.iterations} iterations"
         return [("INFO", f"run {event.run} {words}: {body.agent}, {limit}"), ("INFO", texts.START)]
-    if isinstance(body, Entered) and body.state == "WAIT_CALLS" and body.deadline is not None:
+    if isinstance(body, Entered) and (body.state, body.why != "economy") == ("WAIT_CALLS", True) and body.deadline is not None:
         return [("WARN", texts.RATE_LIMIT.format(time=texts.countdown((body.deadline - event.t) // 1000 - 5)))]
+    if isinstance(body, Entered) and body.state == "WAIT_USAGE" and body.deadline is not None:
+        return [("WARN", f"{body.state}: {body.why}, until {second(body.deadline)} at the latest")]
+    if isinstance(body, LevelChanged):
+        return [("WARN" if body.after < body.before else "INFO", f"level {body.after}: {body.reason}")]
     if isinstance(body, Entered) and body.why:
         return [("INFO", f"{body.state}: {body.why}")]
     if isinstance(body, CallReserved):
         return _reserved(before, event, body)
+    if isinstance(body, CallEnded):
+        return _called(event, body)
     if isinstance(body, Judged) and after.last is not None:
         return _judged(before, after, after.last)
     if isinstance(body, BreakerChanged):
@@ -172,6 +215,21 @@ def _reserved(before: State, event: Event, body: CallReserved) -> list[tuple[str
         found.append(("INFO", texts.NEW_HOUR))
     probe = " (probe)" if body.probe else ""
     return [*found, ("INFO", f"iteration {event.n}: call {body.call}{probe}, Calls: {body.used + 1}/{body.limit}")]
+
+
+def _called(event: Event, body: CallEnded) -> list[tuple[str, str]]:
+    """Why a call ended badly; nothing of one that ended well."""
+    if body.limit is not None:
+        until = f"until {second(body.limit.resets_at)}" if body.limit.resets_at is not None else "it does not say until when"
+        why = f"the client's limit is used up ({body.limit.kind}), {until}"
+    elif body.ended != "self":
+        why = f"ended after {body.duration_s:.0f} s ({body.ended})"
+    elif is_failed(body):
+        how = f"signal {body.signal}" if body.exit is None else f"exit {body.exit}"
+        why = f"failed ({', '.join(filter(None, (how, body.failure, body.api_status)))})"
+    else:
+        return []
+    return [("WARN", f"iteration {event.n}: call {body.call}: {why}")]
 
 
 def _judged(before: State, after: State, last: Last) -> list[tuple[str, str]]:
@@ -219,8 +277,8 @@ def _logged(t: int, level: str, text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """A text on one line."""
-    return " ".join(text.split())
+    """A text on one line, with nothing in it that a terminal would act upon."""
+    return visible(" ".join(text.split()))
 
 
 def _json(values: dict[str, Any]) -> str:

@@ -1,35 +1,17 @@
-"""The events of the journal: one record a kind, their envelope, and the line that each becomes.
+"""The events of the journal: one record a kind, and their envelope.
 
-Facts are events, and conclusions are recorded too. A line is one JSON object: the envelope (v, seq, t, run, n, ev), the fields
-of its kind, and `sum`, which hangs on the line before it. Three kinds are guard's own addition: `base` begins every file with
+Facts are events, and conclusions are recorded too. Three kinds are guard's own addition: `base` begins every file with
 the state that the events before it have led to, `asked` records a stop that was asked for, and `call_ended.failure` says how
 the client reported a failure that its exit status does not show.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from guard.loop.facts import Count, Files, Plan, Protected, Reply, Seconds, Tokens, UsageLimit, Verification
-from guard.loop.record import Invalid, Record, dump, parse
+from guard.loop.record import Record
 from guard.loop.settings import Config
-from guard.redact import HIDDEN, redactor, suspicious
-
-VERSION = 1
-SECRET = 8  # characters that a text has at least that is taken out wherever it stands
-_SUM = ',"sum":"'
-_SUM_LENGTH = 16
-_TAIL = len(_SUM) + _SUM_LENGTH + len('"}')
-_ENVELOPE = ("v", "seq", "t", "run", "n", "ev")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class TooNew(Exception):
-    """The line was written by a later version of guard."""
 
 
 class Body(Record, frozen=True):
@@ -56,7 +38,7 @@ class StartPlan(Record, frozen=True):
 
 
 class RunStarted(Body, frozen=True):
-    """A run begins, or goes on (`resumed`)."""
+    """A run begins, or goes on (`resumed`). `label`: the loop's second name, "" where the run gives it none."""
 
     name: ClassVar[str] = "run_started"
     loop: str
@@ -73,6 +55,7 @@ class RunStarted(Body, frozen=True):
     head: str = ""
     resumed: bool = False
     supervised: bool = False
+    label: str = ""
     loosened: tuple[str, ...] = ()
     plan: StartPlan | None = None
 
@@ -179,7 +162,10 @@ class BreakerChanged(Body, frozen=True):
 
 
 class HoldChanged(Body, frozen=True):
-    """A hold is placed or lifted. `before` and `after`: "", paused or rescue_wait. `kind`: user, agent or rescue."""
+    """A hold is placed or lifted. `before` and `after`: "", paused or rescue_wait. `kind`: user, agent or rescue.
+
+    With both "" one iteration of a manual loop is let through.
+    """
 
     name: ClassVar[str] = "hold"
     before: str
@@ -214,6 +200,37 @@ class LevelChanged(Body, frozen=True):
     until: int | None = None
 
 
+class Budgeted(Body, frozen=True):
+    """What the day's budget leaves to the loop. Amounts are tokens or, where `unit` is cost, US dollars.
+
+    `spent` by all loops, `own` by this one; `percent` of what ordinary calls share. `pool` pays: ordinary or reserve. `allowed`
+    is the level, 0 for no call until the day ends at `until` (UTC milliseconds).
+    """
+
+    name: ClassVar[str] = "budget"
+    unit: str
+    total: Seconds
+    spent: Seconds
+    own: Seconds
+    percent: Count
+    role: str
+    pool: str
+    allowed: Count
+    until: int
+    why: str = ""
+
+
+class FleetChanged(Body, frozen=True):
+    """The ledger that loops share answers (`shared`), or does not (`away`): then the loop keeps to `share` calls an hour."""
+
+    name: ClassVar[str] = "fleet"
+    before: str
+    after: str
+    loops: Count
+    share: Count = 0
+    why: str = ""
+
+
 class Steered(Body, frozen=True):
     """A person says something to the agent. Empty text: what was kept is forgotten."""
 
@@ -233,12 +250,13 @@ class Asked(Body, frozen=True):
 
 
 class ControlRefused(Body, frozen=True):
-    """Somebody asked for what they may not have."""
+    """Somebody asked for what they may not have, `count` times."""
 
     name: ClassVar[str] = "control_refused"
     verb: str
     actor: str
     why: str
+    count: Count = 1
 
 
 class Alert(Body, frozen=True):
@@ -279,17 +297,9 @@ KINDS: dict[str, type[Body]] = {
     kind.name: kind
     for kind in (
         *(Base, RunStarted, Entered, CallReserved, CallEnded, Measured, Judged, BreakerChanged, HoldChanged, ModeChanged),
-        *(LevelChanged, Steered, Asked, ControlRefused, Alert, Recovered, RunEnded),
+        *(LevelChanged, Budgeted, FleetChanged, Steered, Asked, ControlRefused, Alert, Recovered, RunEnded),
     )
 }
-# Field names that Python or the envelope will not have.
-_WRITTEN = {
-    "breaker": {"before": "from", "after": "to"},
-    "hold": {"kind": "class"},
-    "mode": {"kind": "class"},
-    "level": {"kind": "class"},
-}
-_READ = {name: {there: here for here, there in names.items()} for name, names in _WRITTEN.items()}
 
 
 class Event(Record, frozen=True):
@@ -300,112 +310,3 @@ class Event(Record, frozen=True):
     run: str
     n: int | None
     body: Body
-
-
-def moment(t: int) -> str:
-    """A time as text: 2026-11-30T18:15:02.123Z."""
-    return (_EPOCH + timedelta(milliseconds=t)).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
-
-
-def second(t: int) -> str:
-    """A time as text without its milliseconds: 2026-11-30T18:15:02Z."""
-    return moment(t)[:-5] + "Z"
-
-
-def milliseconds(text: str) -> int:
-    """The time that `moment` wrote. Raises Invalid."""
-    try:
-        found = datetime.fromisoformat(text)
-        return (found - _EPOCH) // timedelta(milliseconds=1)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise Invalid(f"{text!r} is no time") from error
-
-
-def line(event: Event, before: str) -> tuple[str, str]:
-    """The event as a line of the journal without its end, and its sum. `before` is the sum of the line before it."""
-    renamed = _WRITTEN.get(event.body.name, {})
-    fields = {renamed.get(name, name): value for name, value in dump(event.body).items()}
-    place = {"v": VERSION, "seq": event.seq, "t": moment(event.t), "run": event.run, "n": event.n, "ev": event.body.name}
-    text = json.dumps(place | fields, separators=(",", ":"), allow_nan=False)
-    total = chained(before, text)
-    return f'{text[:-1]}{_SUM}{total}"}}', total
-
-
-def chained(before: str, text: str) -> str:
-    """The sum of a line, given without sum, after the line whose sum is `before`."""
-    return hashlib.sha256((before + text).encode()).hexdigest()[:_SUM_LENGTH]
-
-
-def stated(text: str) -> str | None:
-    """The sum that a line states, right or not."""
-    found = text[-_TAIL:]
-    total = found[len(_SUM) : -2]
-    good = found.startswith(_SUM) and found.endswith('"}') and len(total) == _SUM_LENGTH and set(total) <= set("0123456789abcdef")
-    return total if good else None
-
-
-def read(text: str, before: str | None) -> Event:
-    """The event of a line (without its end). `before` is the sum of the line before it.
-
-    Raises Invalid where the sum or the form is wrong, and TooNew for a line of a later version whose sum is right.
-    """
-    total, plain = stated(text), text[:-_TAIL] + "}"
-    if total is None or before is None or chained(before, plain) != total:
-        raise Invalid("its checksum does not fit")
-    try:
-        values = json.loads(plain)
-    except (ValueError, RecursionError) as error:
-        raise Invalid(f"it is not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise Invalid("it is no object")
-    if isinstance(values.get("v"), int) and values["v"] > VERSION:
-        raise TooNew(values["v"])
-    return _event(values)
-
-
-def _event(values: dict[str, Any]) -> Event:
-    missing = [name for name in _ENVELOPE if name not in values]
-    if missing:
-        raise Invalid(f"it has no {missing[0]}")
-    place = {name: values.pop(name) for name in _ENVELOPE}
-    kind = KINDS.get(place["ev"]) if isinstance(place["ev"], str) else None
-    if kind is None or place["v"] != VERSION:
-        raise Invalid(f"there is no event {place['ev']!r} in version {place['v']!r}")
-    renamed = _READ.get(kind.name, {})
-    wrong = values.keys() & set(_WRITTEN.get(kind.name, {}))
-    if wrong:
-        raise Invalid(f"it has an unknown field {sorted(wrong)[0]}")
-    body = parse(kind, {renamed.get(name, name): value for name, value in values.items()})
-    where = parse(_Place, {"seq": place["seq"], "run": place["run"], "n": place["n"]})
-    return Event(where.seq, milliseconds(place["t"]), where.run, where.n, body)
-
-
-class _Place(Record, frozen=True):
-    seq: Count
-    run: str
-    n: int | None
-
-
-def redacted(body: Body, secrets: tuple[str, ...] = ()) -> Body:
-    """The body with every secret taken out: what looks like one, and these texts (8 characters or more) wherever they stand."""
-    secrets = tuple(secret for secret in secrets if len(secret) >= SECRET)
-    values = dump(body)
-    text = json.dumps(values, ensure_ascii=False)
-    if not suspicious(text) and not any(secret in text or json.dumps(secret)[1:-1] in text for secret in secrets):
-        return body
-    clean = redactor()
-
-    def take_out(value: str) -> str:
-        for secret in secrets:
-            value = value.replace(secret, HIDDEN)
-        return clean(value)
-
-    return parse(type(body), _mapped(values, take_out))
-
-
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _mapped(inner, change) for name, inner in value.items()}  # names are guard's own
-    return [_mapped(inner, change) for inner in value] if isinstance(value, list | tuple) else value

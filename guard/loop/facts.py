@@ -39,7 +39,7 @@ class Plan(Record, frozen=True):
     open: Count
     missing: Count = 0  # fewer than the most that this run has seen: the most is always required + missing
     opened: tuple[str, ...] = ()  # open now, and not seen open before in this run
-    completed: tuple[str, ...] = ()  # ticked now, and open before
+    completed: tuple[str, ...] = ()  # ticked now and not before, and seen open earlier
 
 
 class Verification(Record, frozen=True):
@@ -109,6 +109,7 @@ class Protected(Record, frozen=True):
     violations: tuple[Violation, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     approved: tuple[str, ...] = ()  # rewritten by an approved tool
+    files: Count = 0  # paths under watch
 
 
 class Tokens(Record, frozen=True):
@@ -118,6 +119,11 @@ class Tokens(Record, frozen=True):
     output: Count = field(default=0, name="out")
     cache_read: Count = 0
     cache_write: Count = 0
+
+    def plus(self, other: Tokens) -> Tokens:
+        """Both together."""
+        read, written = self.cache_read + other.cache_read, self.cache_write + other.cache_write
+        return Tokens(self.input + other.input, self.output + other.output, read, written)
 
     @property
     def counted(self) -> int:

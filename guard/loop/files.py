@@ -6,18 +6,18 @@ import json
 import os
 from contextlib import suppress
 
-from guard.loop import derived, journal, machine
+from guard.loop import derived, journal, machine, ralph
+from guard.loop.beside import Beside
+from guard.loop.checkpoint import Lists
 from guard.loop.derived import LOG
 from guard.loop.events import Base, Event
 from guard.loop.journal import Good
-from guard.loop.ralph import Beside, noted
+from guard.loop.names import STATUS
 from guard.loop.record import parse
 from guard.loop.state import State
 from guard.loop.status import status
 
-STATUS = "status.json"
-TRANSITIONS = "transitions.jsonl"  # of the breaker and of runs, for the files beside Ralph's prompt
-NAMES = (*derived.NAMES, TRANSITIONS)
+NAMES = (*derived.NAMES, ralph.METRICS)
 LOG_FULL, LOG_KEPT = 10_000_000, 4  # bytes of loop.log, and how many older ones stay
 
 
@@ -30,7 +30,12 @@ class Derived:
         self.sizes = dict.fromkeys(NAMES, 0)
         self.failed = ""
 
-    def restore(self, sizes: dict[str, int]) -> bool:
+    @property
+    def lists(self) -> Lists:
+        """What is shown beside Ralph's prompt of events that no state keeps."""
+        return self.beside.lists if self.beside is not None else {}
+
+    def restore(self, sizes: dict[str, int], lists: Lists) -> bool:
         """Cuts the files back to known sizes. False where one is gone or too short, so that all must be made anew."""
         for name in NAMES:
             path, size = self._path(name), sizes.get(name, 0)
@@ -45,7 +50,7 @@ class Derived:
                 return False
         self.sizes = {name: sizes.get(name, 0) for name in NAMES}
         if self.beside is not None:
-            self.beside.load(self._path(TRANSITIONS))
+            self.beside.lists = dict(lists)
         return True
 
     def follow(self, before: State, event: Event, after: State) -> None:
@@ -53,7 +58,7 @@ class Derived:
         if self.beside is not None:
             self.beside.note(event)
         texts: dict[str, str] = {}
-        for name, text in (*derived.lines(before, event, after), (TRANSITIONS, noted(event))):
+        for name, text in (*derived.lines(before, event, after), (ralph.METRICS, ralph.metrics(event, after))):
             texts[name] = texts.get(name, "") + text
         for name, text in texts.items():
             if not text:
@@ -66,6 +71,8 @@ class Derived:
             with suppress(FileNotFoundError):
                 os.unlink(self._path(name))
         self.sizes = dict.fromkeys(NAMES, 0)
+        if self.beside is not None:
+            self.beside.forget()
         state: State | None = None
         for path in journal.files(self.directory):
             for line in journal.read(path):
@@ -92,6 +99,12 @@ class Derived:
             self.failed = str(error)
         if self.beside is not None:
             self.beside.show(state, self.directory)
+            self.failed = self.failed or self.beside.failed
+
+    def pulse(self, state: State, t: int) -> None:
+        """Writes how far the call under way is, where somebody may look."""
+        if self.beside is not None:
+            self.beside.pulse(state, t)
 
     def _add(self, name: str, data: bytes) -> None:
         path = self._path(name)

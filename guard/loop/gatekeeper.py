@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 from guard.loop import breaker as circuit
 from guard.loop import completion, lifecycle, limits
 from guard.loop.command import Call, Command, Do, End, Enter, Write
-from guard.loop.detectors import HOLD, by_cause
+from guard.loop.detectors import HOLD, Detector, by_cause
 from guard.loop.events import Alert, CallReserved, HoldChanged
 from guard.loop.record import replace
 from guard.loop.state import AUTO, HALF_OPEN, MANUAL, OPEN, PAUSED, RESCUE_WAIT, Hold, State
 
-GATE_CLOSED = "skipped_system_paused"  # why a run enters CHECK although the machine's gate is closed
+CLOSED = "gate_closed"  # why a run enters CHECK although the machine's gate is closed
+SKIPPED = "skipped_system_paused"  # why it waits then
 SIGNALS = {"SIGHUP": 129, "SIGINT": 130, "SIGTERM": 143}
 STOPPED = 130
 PERSON = 3  # the exit status that says: a person is needed
 CONFIRM = "confirm"
+GUARD = "guard"  # the actor of what guard does by itself
 RANKS = {"agent": 1, "user": 2, "rescue": 3}
 Answer = tuple[State, list[Command]]
 
@@ -25,14 +29,24 @@ def check(state: State, t: int) -> Answer:
         return state, []
     if state.run.asked is not None:
         return state, [ended_by(state)]
-    if state.why == GATE_CLOSED:
-        return state, [Enter(lifecycle.WAIT_GATE, lifecycle.deadline(lifecycle.WAIT_GATE, t), GATE_CLOSED)]
+    if state.why == CLOSED:
+        return state, [Enter(lifecycle.WAIT_GATE, lifecycle.deadline(lifecycle.WAIT_GATE, t), SKIPPED)]
     state, commands = _past_hold(state, t)
     if state.hold is not None or (state.mode == MANUAL and not state.permits):
-        return state, [*commands, held(state, t)]
+        state, more = _waited_for(state, t)
+        return state, [*commands, *more]
     state, more = _past_breaker(state, t)
     last = refused(state, t) if state.breaker.state == OPEN else _past_limits(state, t)
     return state, [*commands, *more, last]
+
+
+def _waited_for(state: State, t: int) -> Answer:
+    """The wait for a person; where it has been long enough, what that forces."""
+    command, hold = held(state, t), standing(state, t)
+    if not isinstance(command, End) or hold.value == RESCUE_WAIT or not held_s(state, hold):
+        return state, [command]
+    change = _unanswered(state, t)
+    return replace(state, hold=placed(change, t)), [Write(change), End("paused", PERSON, hold.reason)]
 
 
 def _past_hold(state: State, t: int) -> Answer:
@@ -40,7 +54,7 @@ def _past_hold(state: State, t: int) -> Answer:
     hold = state.hold
     if hold is None or hold.until is None or t < hold.until:
         return state, []
-    return lifted(state), [Write(HoldChanged(hold.value, "", hold.kind, "its time is over", "guard"))]
+    return replace(lifted(state), parted=True), [Write(HoldChanged(hold.value, "", hold.kind, "its time is over", "guard"))]
 
 
 def _past_breaker(state: State, t: int) -> Answer:
@@ -64,12 +78,29 @@ def _past_limits(state: State, t: int) -> Command:
         return End("limit", 2, over)
     if state.usage_until is not None and t < state.usage_until:
         return usage(state, t)
+    budget = state.budget
+    if budget is not None and not budget.allowed and t < budget.until:
+        return _wait(state, lifecycle.WAIT_BUDGET, budget.until, budget.why)
     if state.usage_waits >= limits.SHORT_WAITS:
         return End("limit", 2, "usage_limit")
     free = limits.free_at(state, t)
     if free is not None:
-        return _wait(state, lifecycle.WAIT_CALLS, free, "calls" if limits.left(state, t) == 0 else "tokens")
+        return _wait(state, lifecycle.WAIT_CALLS, free, _scarce(state, t))
     return Call(state.breaker.state == HALF_OPEN, state.level)
+
+
+def _scarce(state: State, t: int) -> str:
+    """What a wait for calls and tokens is for."""
+    if limits.left(state, t) == 0:
+        return "calls"
+    return "tokens" if limits.tokens_out(state, t) else "economy"
+
+
+def shared(state: State, until: int) -> Command:
+    """The wait for a call that the loops that share a ledger leave, or the end where the run's time is over before that."""
+    if state.iteration is not None:  # its call is repeated
+        return Do("measure")
+    return _wait(state, lifecycle.WAIT_CALLS, until, "fleet")
 
 
 def usage(state: State, t: int) -> Command:
@@ -100,7 +131,7 @@ def refused(state: State, t: int) -> Command:
 
 def held(state: State, t: int) -> Command:
     """A hold, or a manual loop: the wait for a person, or the end where nobody is waited for."""
-    hold = state.hold or Hold(PAUSED, "user", MANUAL, "", t)
+    hold = standing(state, t)
     lasts_s = held_s(state, hold)
     if not lasts_s or hold.value == RESCUE_WAIT:
         return End("paused", _held_exit(hold), hold.reason)
@@ -112,8 +143,24 @@ def held(state: State, t: int) -> Command:
     return Enter(lifecycle.HELD, deadline, hold.reason, hold.until)
 
 
+def standing(state: State, t: int) -> Hold:
+    """The hold, or what a manual loop is held by before each iteration."""
+    return state.hold or Hold(PAUSED, "user", MANUAL, "", t)
+
+
+def placed(change: HoldChanged, t: int) -> Hold:
+    """The hold that a change at a time places."""
+    return Hold(change.after, change.kind, change.reason, change.actor, t, change.until)
+
+
+def cause(hold: Hold) -> Detector | None:
+    """The row of the detector that placed the hold; None where somebody has, whatever reason they gave."""
+    row = by_cause(hold.reason) if (hold.kind, hold.actor) == ("rescue", GUARD) else None
+    return row if row is not None and row.recovery == HOLD else None
+
+
 def _held_exit(hold: Hold) -> int:
-    row = by_cause(hold.reason)
+    row = cause(hold)
     return PERSON if row is None else row.exit
 
 
@@ -136,13 +183,17 @@ def ended_by(state: State) -> End:
 
 def higher(standing: Hold | None, hold: Hold) -> Hold:
     """The hold that stands: a later one replaces it only if it ranks higher (rescue_wait > rescue > user > agent)."""
-    if standing is None or _rank(hold) > _rank(standing):
-        return hold
-    return standing
+    return hold if standing is None or replaces(standing, hold) else standing
 
 
-def _rank(hold: Hold) -> int:
-    return len(RANKS) + 1 if hold.value == RESCUE_WAIT else RANKS.get(hold.kind, 0)
+def replaces(standing: Hold, hold: Hold) -> bool:
+    """Does a later hold replace the one that stands? Of two that rank equal, the one that lasts longer stands."""
+    return _rank(hold) > _rank(standing)
+
+
+def _rank(hold: Hold) -> tuple[int, float]:
+    lasts = math.inf if hold.until is None else hold.until
+    return len(RANKS) + 1 if hold.value == RESCUE_WAIT else RANKS.get(hold.kind, 0), lasts
 
 
 def lifted(state: State) -> State:
@@ -150,8 +201,8 @@ def lifted(state: State) -> State:
     hold = state.hold
     if hold is None:
         return state
-    row = by_cause(hold.reason)
-    if row is not None and row.recovery == HOLD:
+    row = cause(hold)
+    if row is not None:
         counts = {**state.memory.counts, row.cause: 0}
         state = replace(state, memory=replace(state.memory, counts=counts))
     return replace(state, hold=None)
@@ -163,20 +214,18 @@ def forced(state: State, t: int) -> list[Command]:
         return []
     phase = lifecycle.TABLE[state.lifecycle]
     if state.lifecycle == lifecycle.HELD:
-        return _unanswered(state)
+        change = _unanswered(state, t)
+        return [Write(change), End("paused", PERSON, change.reason)]
     if phase.forced == lifecycle.END:
         status = "paused" if phase.exit == 3 else "error"
         return [End(status, phase.exit, f"{state.lifecycle.lower()}_overdue")]
     return [Enter(phase.forced, lifecycle.deadline(phase.forced, t), f"{state.lifecycle.lower()}_overdue")]
 
 
-def _unanswered(state: State) -> list[Command]:
-    """Nobody answered in time: the hold waits for rescue, and the run ends."""
-    hold = state.hold
-    if hold is None:
-        return [End("paused", 3, state.why or MANUAL)]
-    change = HoldChanged(hold.value, RESCUE_WAIT, hold.kind, hold.reason, "guard")
-    return [Write(change), End("paused", 3, hold.reason)]
+def _unanswered(state: State, t: int) -> HoldChanged:
+    """Nobody answered in time: the hold waits for rescue."""
+    before = standing(state, t)
+    return HoldChanged(state.hold.value if state.hold else "", RESCUE_WAIT, before.kind, before.reason, GUARD)
 
 
 def reservation(state: State, t: int, made: CallReserved) -> CallReserved | Command:

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from guard.errors import MISSING, GuardError
 from guard.loop.call import program
+from guard.loop.reading import FORMS
 
-PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
+PROMPT, PROMPT_FILE, USAGE_FILE, SESSION = "{prompt}", "{prompt_file}", "{usage_file}", "{session}"
 LONGEST = 120_000  # bytes of one argument that Linux takes
-RETRIES = "2"  # of the client's own, for one request
 STREAM_IDLE_S = 600  # seconds that an agent whose output streams may be silent
-# What may be used without asking. No shell but for looking: what more an agent needs, its user says.
-NARROW = (
-    *("Read", "Edit", "Write", "Glob", "Grep", "TodoWrite"),
-    *(f"Bash({words} *)" for words in ("git status", "git diff", "git log", "git add", "git commit", "ls", "cat")),
-    *("Bash(git status)", "Bash(git diff)", "Bash(git log)", "Bash(ls)"),
-)
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """How calls are made. `name` is the client whose output is read, "" for a plain program; `words` may hold {prompt} and
-    {prompt_file}; `streams`: it says something while it works; `allowed` is the allow list that it was given."""
+    """How calls are made. `name` is the client that was told to print JSON, "" for any program; `form` the client whose output
+    it may be. `words` may hold {prompt}, {prompt_file} and {usage_file}, a file for the client to tell its tokens in.
+
+    `streams`: it says something while it works; `allowed` is the allow list that it was given, `notes` what people should know of
+    it. `resuming`: words with {session} by which it goes on with a session, and at which place of `words` they stand.
+    """
 
     name: str
     words: tuple[str, ...]
     environ: Mapping[str, str]
     streams: bool = False
     allowed: tuple[str, ...] = ()
+    form: str = ""
+    notes: tuple[str, ...] = ()
+    resuming: tuple[tuple[str, ...], int] = ((), 0)
 
     @property
     def shown(self) -> str:
@@ -41,11 +41,26 @@ class Invocation:
     @property
     def reads_input(self) -> bool:
         """Does it get its prompt on standard input?"""
-        return not any(PROMPT in word or PROMPT_FILE in word for word in self.words)
+        return not self.has(PROMPT) and not self.has(PROMPT_FILE)
 
-    def argv(self, prompt: str, path: str) -> list[str]:
+    def has(self, mark: str) -> bool:
+        """Does a mark such as {prompt} stand in its words?"""
+        return any(mark in word for word in self.words)
+
+    def resumed(self, session: str) -> Invocation:
+        """The same, going on with a session; this one where there is none, or the agent cannot."""
+        words, at = self.resuming
+        if not session or not words:
+            return self
+        filled = tuple(word.replace(SESSION, session) for word in words)
+        return replace(self, words=(*self.words[:at], *filled, *self.words[at:]))
+
+    def argv(self, prompt: str, path: str, usage: str = "") -> list[str]:
         """The argument vector for a prompt, which also stands in the file at `path`. Raises GuardError."""
-        found = [word.replace(PROMPT_FILE, path).replace(PROMPT, prompt) for word in self.words]
+        found = [
+            word.replace(USAGE_FILE, usage).replace(PROMPT_FILE, path).replace(PROMPT, prompt) if "{" in word else word
+            for word in self.words
+        ]
         if any("\0" in word for word in found):
             raise GuardError("the prompt holds a NUL byte", PROMPT, "take it out, or let the agent read standard input")
         if any(len(os.fsencode(word)) > LONGEST for word in found):
@@ -55,32 +70,12 @@ class Invocation:
 
 def plain(argv: Sequence[str], environ: Mapping[str, str], allowed: tuple[str, ...] = ()) -> Invocation:
     """An agent that is any program. Raises GuardError where it cannot be found."""
-    _check(argv[0], environ)
-    return Invocation("", tuple(argv), environ, allowed=allowed)
+    check(argv[0], environ)
+    name = os.path.basename(argv[0])
+    return Invocation("", tuple(argv), environ, allowed=allowed, form=name if name in FORMS else "")
 
 
-def claude(more: Sequence[str], environ: Mapping[str, str], hook: str, allowed: tuple[str, ...] = ()) -> Invocation:
-    """Claude Code, its hooks given by flag, which no settings file switches off. `hook` is the command of guard's hook."""
-    _check("claude", environ)
-    allowed = allowed or NARROW
-    words: tuple[str, ...] = ("claude", "-p", "--output-format", "stream-json", "--verbose", "--settings", hooks(hook))
-    words = (*words, "--allowedTools", ",".join(allowed), *more)
-    bounded = {"CLAUDE_CODE_MAX_RETRIES": RETRIES, **environ}
-    return Invocation("claude", words, bounded, streams=True, allowed=allowed)
-
-
-CLIENTS = {"claude": claude}
-
-
-def hooks(command: str) -> str:
-    """The settings that wire guard's hook into Claude Code, as one argument."""
-    from guard.agents import settings, wiring
-    from guard.agents.wirings import JSON
-
-    document = wiring.wired("claude", settings.read("--settings", JSON, b'{"disableAllHooks": false}'), command)
-    return json.dumps(document.value, separators=(",", ":"))
-
-
-def _check(name: str, environ: Mapping[str, str]) -> None:
+def check(name: str, environ: Mapping[str, str]) -> None:
+    """Raises GuardError where a program cannot be found."""
     if not program([name], environ.get("PATH", os.defpath)):
         raise GuardError(f"the agent's program {name!r} cannot be found", "AGENT", "install it, or correct PATH", MISSING)

@@ -14,10 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from guard.errors import STATE, GuardError
-from guard.loop import events
-from guard.loop.events import Base, Body, Event, TooNew
+from guard.loop import entries
+from guard.loop.entries import TooNew
+from guard.loop.events import Base, Body, Event
 from guard.loop.record import Invalid, dump
 from guard.loop.state import State
+from guard.loop.withheld import redacted
 
 NAME = "journal.jsonl"
 FULL = 64 << 20  # bytes at which a new file begins
@@ -79,7 +81,7 @@ def read(path: str, place: Place | None = None) -> Iterator[Good | Bad]:
                 continue
             try:
                 # The first line of a file hangs on the last one of the file before, which its own base names.
-                event = _first(text[:-1]) if start == 0 else events.read(text[:-1], known)
+                event = _first(text[:-1]) if start == 0 else entries.read(text[:-1], known)
                 if start and event.seq != seq + 1 and known == before:
                     raise Invalid(f"event {event.seq} follows event {seq}")
             except TooNew as new:
@@ -87,15 +89,15 @@ def read(path: str, place: Place | None = None) -> Iterator[Good | Bad]:
                 raise GuardError(f"it was written by a later version of guard ({new})", path, todo, STATE) from None
             except Invalid as error:
                 yield Bad(start, str(error), False)
-                known, before = events.stated(text[:-1]), ""
+                known, before = entries.stated(text[:-1]), ""
                 continue
-            known = before = events.stated(text[:-1]) or ""
+            known = before = entries.stated(text[:-1]) or ""
             seq, first = event.seq, first or event.seq
             yield Good(event, Place(first, offset, event.seq, before))
 
 
 def _first(text: str) -> Event:
-    event = events.read(text, "")
+    event = entries.read(text, "")
     if not isinstance(event.body, Base):
         raise Invalid("a file must begin with its base")
     return event
@@ -126,8 +128,8 @@ class Journal:
     def begin(self, state: State, t: int) -> Event:
         """Begins a new file with the state; an old one goes under another name. Raises GuardError."""
         body = Base(state.loop, self.clock, dump(state))
-        event = Event(max(self.place.seq, state.seq) + 1, t, "", None, events.redacted(body, self.secrets))
-        text, total = events.line(event, "")
+        event = Event(max(self.place.seq, state.seq) + 1, t, "", None, redacted(body, self.secrets))
+        text, total = entries.line(event, "")
         data = (text + "\n").encode()
         temporary = f"{self.path}.tmp"
         try:
@@ -163,8 +165,8 @@ class Journal:
 
         Raises GuardError; then nothing was added.
         """
-        event = Event(self.place.seq + 1, t, run, n, events.redacted(body, self.secrets))
-        text, total = events.line(event, self.place.sum)
+        event = Event(self.place.seq + 1, t, run, n, redacted(body, self.secrets))
+        text, total = entries.line(event, self.place.sum)
         data = (text + "\n").encode()
         try:
             _write(self._fd, data, self.place.offset)

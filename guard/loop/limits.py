@@ -39,6 +39,11 @@ def tokens_used(state: State, t: int) -> int:
     return sum(one.tokens for one in state.window if one.t > t - HOUR_MS)
 
 
+def tokens_out(state: State, t: int) -> bool:
+    """Are the tokens of the hour used up?"""
+    return 0 < state.config.tokens_per_hour <= tokens_used(state, t)
+
+
 def left(state: State, t: int) -> int:
     """How many calls may still be started."""
     return max(0, state.config.calls_per_hour - used(state, t))

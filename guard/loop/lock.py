@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 
 from guard.errors import BUSY, STATE, GuardError
 
 NAME = "lock"
+TRIES, LOOK_S = 5, 0.01  # whoever only looks (`owner`) has it for a moment, too
 
 
 def started(pid: int) -> str:
@@ -20,6 +22,15 @@ def started(pid: int) -> str:
         return ""
 
 
+def ended(pid: int) -> bool:
+    """Has a process ended, and only waits for somebody to ask how?"""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
+
+
 def alive(pid: int, start: str) -> bool:
     """Does the process that had this id and start time still run?"""
     try:
@@ -29,7 +40,7 @@ def alive(pid: int, start: str) -> bool:
     except (PermissionError, OverflowError):
         pass
     now = started(pid)
-    return not start or not now or now == start
+    return (not start or not now or now == start) and not ended(pid)
 
 
 class Lock:
@@ -60,9 +71,14 @@ class Lock:
 
     def _hold(self, fd: int) -> None:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _busy(self.path, _owner(fd)[0]) from None
+            for again in reversed(range(TRIES)):
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if not again:
+                        raise _busy(self.path, _owner(fd)[0]) from None
+                    time.sleep(LOOK_S)
         except OSError:  # a file system without locks: the process id has to do
             pid, start = _owner(fd)
             if pid and pid != os.getpid() and alive(pid, start):

@@ -4,79 +4,90 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 
-from guard.loop.events import SECRET
-from guard.redact import HIDDEN, redactor, suspicious
+from guard.loop.credentials import forms
+from guard.loop.names import OUTPUTS
+from guard.redact import HIDDEN, LONGEST_KEY, clean, spans, without
 
-DIRECTORY = "outputs"
 KEPT_FILES, KEPT_BYTES = 400, 1 << 30  # of earlier calls
-_BLOCK = 1 << 16  # bytes that are looked at together
-_LONGEST = 4096  # bytes of a line's end that wait for what follows, where it has no end yet
-_NAMES = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|passwd|passphrase|credentials?)(?:_|$)")
-_KEY = (re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"), re.compile(rb"-----END [A-Z ]*PRIVATE KEY-----"))
-
-
-def secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of an environment that must not be written anywhere, by the names of their variables."""
-    found = {value for name, value in environ.items() if len(value) >= SECRET and _NAMES.search(name) and not _is_path(value)}
-    return tuple(sorted(found, key=len, reverse=True))
-
-
-def _is_path(value: str) -> bool:
-    return value.startswith("/") and os.path.exists(value)
+_LINE = 1 << 16  # bytes of a line without an end that wait for what follows
+_TAIL = 4096  # bytes at its end that wait on; no beginning of a secret is longer
+_WORD = 1 << 20  # bytes of one secret; of a longer one, all is left out up to what ends a word
+_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END_LENGTH = 80  # bytes of the last line of a key at most
+_WORD_END = re.compile(rb"[\s\"']")
 
 
 class Filter:
-    """Bytes in, bytes without secrets out, a little later."""
+    """Bytes in, bytes without secrets out, a line later: none is torn in two, wherever the pieces end."""
 
     def __init__(self, known: tuple[str, ...] = ()) -> None:
-        self._known = [os.fsencode(one) for one in known]
-        self._redact = redactor()
+        self._known = forms(known)
         self._rest = b""
-        self._in_key = False
+        self._key_left = 0  # bytes that a private key may still have, 0 outside of one
+        self._in_word = False
 
     def feed(self, data: bytes) -> bytes:
         """The next piece; gives what is ready."""
-        data = self._rest + data
-        end = data.rfind(b"\n") + 1
-        if not end and len(data) > _BLOCK:
-            end = len(data) - _LONGEST
-        self._rest = data[end:]
-        return b"".join(self._clean(data[at : at + _BLOCK]) for at in self._cuts(data[:end]))
+        return self._ready(self._rest + data, last=False)
 
     def end(self) -> bytes:
         """What is left at the end."""
-        rest, self._rest = self._rest, b""
-        return self._clean(rest) if rest else b""
+        return self._ready(self._rest, last=True)
 
-    @staticmethod
-    def _cuts(data: bytes) -> range:
-        return range(0, len(data), _BLOCK) if data else range(0)
+    def _ready(self, data: bytes, last: bool) -> bytes:
+        ready = []
+        data = self._behind_word(data)
+        while True:
+            data = self._behind_key(data, last)
+            begin = _BEGIN.search(data)
+            if begin is None:
+                break
+            ready += [clean(data[: begin.start()], self._known), HIDDEN.encode()]
+            self._key_left, data = LONGEST_KEY, data[begin.end() :]
+        if self._key_left:
+            self._rest = data
+            return b"".join(ready)
+        end = len(data) if last else data.rfind(b"\n") + 1
+        ready.append(clean(data[:end], self._known) if end else b"")
+        self._rest = data[end:]
+        if len(self._rest) > _LINE:
+            ready.append(self._cut())
+        return b"".join(ready)
 
-    def _clean(self, data: bytes) -> bytes:
-        for one in self._known:
-            data = data.replace(one, HIDDEN.encode())
-        data = self._without_keys(data)
-        text = data.decode("latin-1")
-        return self._redact(text).encode("latin-1") if suspicious(text) else data
+    def _behind_key(self, data: bytes, last: bool) -> bytes:
+        """What follows the private key that the data are in; else the end of what may be its last line."""
+        if not self._key_left:
+            return data
+        found = _END.search(data, 0, self._key_left)
+        if found is not None or len(data) >= self._key_left or last:
+            at = found.end() if found is not None else min(len(data), self._key_left)
+            self._key_left = 0
+            return data[at:]
+        dropped = max(0, len(data) - _END_LENGTH)
+        self._key_left -= dropped
+        return data[dropped:]
 
-    def _without_keys(self, data: bytes) -> bytes:
-        """Without a private key that goes over several pieces."""
-        kept = b""
-        while data:
-            if self._in_key:
-                found = _KEY[1].search(data)
-                if found is None:
-                    return kept
-                self._in_key, data = False, data[found.end() :]
-                continue
-            found = _KEY[0].search(data)
-            if found is None:
-                return kept + data
-            kept, self._in_key, data = kept + data[: found.start()] + HIDDEN.encode(), True, data[found.end() :]
-        return kept
+    def _behind_word(self, data: bytes) -> bytes:
+        """What follows a secret that was too long to keep in mind."""
+        if not self._in_word:
+            return data
+        found = _WORD_END.search(data)
+        self._in_word = found is None
+        return data[found.start() :] if found is not None else b""
+
+    def _cut(self) -> bytes:
+        """What is ready of a line that has no end yet: up to what may be the beginning of a secret."""
+        data = self._rest
+        cut, found = len(data) - _TAIL, spans(data, self._known)
+        for start, stop in found:
+            if start < cut < stop:
+                cut = start if len(data) - start <= _WORD else stop
+                self._in_word = cut == len(data)
+        self._rest = data[cut:]
+        return without(data[:cut], [span for span in found if span[1] <= cut])
 
 
 class File:
@@ -123,7 +134,7 @@ class File:
 
 def expire(directory: str) -> None:
     """Removes the outputs of calls long ago."""
-    place = f"{directory}/{DIRECTORY}"
+    place = f"{directory}/{OUTPUTS}"
     try:
         found = sorted(
             ((entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in os.scandir(place)), reverse=True

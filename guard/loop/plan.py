@@ -14,6 +14,7 @@ from guard.vault.content import Unreadable, read
 RALPH = ".ralph"
 NAMES = (f"{RALPH}/fix_plan.md", f"{RALPH}/@fix_plan.md", "@fix_plan.md", "fix_plan.md", "IMPLEMENTATION_PLAN.md")
 LARGEST = 8 << 20  # bytes
+MOST = 10_000  # tasks
 _TODO = "write at least one task into it, such as: - [ ] what is to be done"
 
 
@@ -71,7 +72,10 @@ def load(top: str, path: str, optional: Iterable[str] = OPTIONAL) -> tuple[Task,
                 raise GuardError(f"the plan is larger than {LARGEST >> 20} MiB", place, "name another one with --plan")
     except Unreadable as error:
         raise GuardError(f"the plan cannot be read ({error})", place, "repair it, or name another one with --plan") from None
-    return tasks(data.decode("utf-8", "replace"), optional)
+    found = tasks(data.decode("utf-8", "replace"), optional)
+    if len(found) > MOST:
+        raise GuardError(f"the plan has more than {MOST} tasks", place, "divide it, or name another one with --plan")
+    return found
 
 
 def _has_task(top: str, path: str, optional: Iterable[str]) -> bool:
@@ -105,6 +109,9 @@ class Progress:
         self._most = None if last is None else last.required + last.missing
         self._required = None if last is None else last.required
         self._opened: list[str] = []
+        self._known = dict.fromkeys(self._seen if last is not None and last.missing else ())
+        self._changed = False  # by others, since the last iteration
+        self._latest = Tasks()
         self._before: Tasks | None = None
         self._last: Tasks | None = None
 
@@ -115,10 +122,30 @@ class Progress:
             changed = {*now.open, *now.ticked} != {*self._last.open, *self._last.ticked}
         else:
             changed = self._required not in (None, now.required)
+        self._changed = self._last is not None and now != self._last
+        if changed:
+            self._known.clear()
         self._most = now.required if changed or self._most is None else max(self._most, now.required)
         self._see(now)
         self._before = now
         return now
+
+    def external(self) -> facts.Plan | None:
+        """The plan as others have left it since the last iteration, None where they have not touched its tasks.
+
+        To be asked after `before`; the next look takes it as known.
+        """
+        now = self._before
+        if not self._changed or now is None:
+            return None
+        self._changed, self._last = False, now
+        opened, self._opened = tuple(self._opened), []
+        return facts.Plan(now.required, len(now.open), (self._most or 0) - now.required, opened)
+
+    def gone(self) -> tuple[str, ...]:
+        """The tasks that the plan had in this run and has no more, in their order."""
+        there = {*self._latest.open, *self._latest.ticked}
+        return tuple(task for task in self._known if task not in there)
 
     def after(self) -> facts.Plan:
         """The plan after an iteration: what is left, what is missing, what was ticked and what is newly open."""
@@ -127,19 +154,21 @@ class Progress:
         self._see(now)
         opened, self._opened = tuple(self._opened), []
         self._last = now
-        waiting = {*before.open}
+        ticked = {*before.ticked}
         return facts.Plan(
             required=now.required,
             open=len(now.open),
             missing=self._most - now.required,
             opened=opened,
-            completed=tuple(task for task in now.ticked if task in waiting),
+            completed=tuple(task for task in now.ticked if task not in ticked and task in self._seen),
         )
 
     def _see(self, now: Tasks) -> None:
-        """Notes what is open for the first time."""
+        """Notes what is there, and what is open for the first time."""
+        self._latest = now
         self._opened += [task for task in now.open if task not in self._seen]
         self._seen |= {*now.open}
+        self._known |= dict.fromkeys((*now.open, *now.ticked))
 
     def _now(self) -> Tasks:
         """What the plan holds; nothing where it is gone or cannot be read, so that all of it is missing."""

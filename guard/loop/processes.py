@@ -36,13 +36,13 @@ def adopt() -> bool:
     return call is not None and call(_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-def tied() -> Callable[[], None]:
-    """What a child calls between fork and exec, so that it does not outlive this process."""
+def tied(number: int = signal.SIGKILL) -> Callable[[], None]:
+    """What a child calls between fork and exec, so that it gets a signal when this process ends (Linux)."""
     call, parent = _prctl(), os.getpid()
 
     def tie() -> None:
         if call is not None:
-            call(_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            call(_PDEATHSIG, int(number), 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(127)
 
@@ -123,9 +123,15 @@ def end(
     return tuple(_alive(wanted, main))
 
 
+spared: set[int] = set()  # processes that this one has started for itself: they are nobody else's to end
+
+
 def living() -> list[int]:
-    """The processes below this one that have not ended."""
-    return [process.pid for process in descendants() if process.state not in "ZX"]
+    """The processes below this one that have not ended, without those that are spared."""
+    found = everything()
+    spared.intersection_update({process.pid for process in found})
+    own = spared | {process.pid for top in spared for process in below(found, top)}
+    return [process.pid for process in below(found, os.getpid()) if process.state not in "ZX" and process.pid not in own]
 
 
 def reap(main: int = 0) -> None:

@@ -17,6 +17,7 @@ from guard.loop.facts import Protected, Refusal, Violation
 from guard.matching import LOCK, PATH, Matcher, Rule, RuleList
 from guard.paths import below
 from guard.policy import Policy, Root
+from guard.shown import visible
 from guard.vault.report import record
 from guard.vault.snapshot import world
 from guard.vault.verify import Change
@@ -30,6 +31,7 @@ RALPHRC = ".ralphrc"
 UNCHECKED = "unchecked"  # the kind of a violation that says that nothing can be told
 Event = dict[str, Any]
 _SHOWN = 200  # violations that are recorded
+_NAMED = 5  # that are named to people
 
 
 def standing(policy: Policy, root: str, tree: World) -> Policy:
@@ -51,6 +53,11 @@ class Found:
     protected: Protected
     note: str = ""
     unchecked: bool = False
+
+
+def untold(why: str) -> Found:
+    """What is known where nothing could be looked at: that counts as harm."""
+    return Found(Protected((Violation(".", UNCHECKED, False),)), f"the protected files could not be checked: {why}", True)
 
 
 class Guardian:
@@ -105,10 +112,17 @@ class Guardian:
         name = record(found, command, self._top, LAYER, self._environ, self._state)
         if violations:
             back = sum(one.restored for one in violations)
-            notes.append(f"{len(violations)} protected paths were harmed, {back} brought back" + (f" [{name}]" if name else ""))
+            which = ", ".join(visible(one.path) for one in violations[:_NAMED]) + (", ..." if len(violations) > _NAMED else "")
+            what = f"{len(violations)} protected paths were harmed, {back} brought back: {which}"
+            notes.append(what + (f" [{name}]" if name else ""))
         refused = [event for event in events if refuses(event)]
         return Found(
-            Protected(tuple(violations[:_SHOWN]), tuple(self._refusals(refused)), tuple(sorted(map(self._relative, approved)))),
+            Protected(
+                tuple(violations[:_SHOWN]),
+                tuple(self._refusals(refused)),
+                tuple(sorted(map(self._relative, approved))),
+                self.files,
+            ),
             "; ".join(notes),
             any(one.kind == UNCHECKED for one in violations),
         )

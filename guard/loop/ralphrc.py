@@ -1,4 +1,7 @@
-"""The settings of .ralphrc, read as data: NAME=value, NAME="value", NAME="${NAME:-value}". Nothing of it is ever run."""
+"""The settings of .ralphrc, read as data: NAME=value, NAME="value", NAME="${NAME:-value}". Nothing of it is ever run.
+
+Every other line is told and passed over, as is a name that guard does not use.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from guard.errors import GuardError
 FILE = ".ralphrc"
 LARGEST = 1 << 20  # bytes
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})=(.*?)\s*")
-_DEFAULT = re.compile(rf"\$\{{({_NAME}):?-([^${{}}`\\]*)\}}")
+_LINE = re.compile(rf"\s*({_NAME})=(.*?)\s*")
+_QUOTED = re.compile(r"\"([^\"]*)\"(?:\s+#.*)?|'([^']*)'(?:\s+#.*)?")
+_DEFAULT = re.compile(rf"\$\{{({_NAME}):-([^${{}}`\\]*)\}}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _COMMENT = re.compile(r"\s+#.*")
 _UNQUOTED = re.compile(r"[^\s'\"`$\\;&|<>()]*")
 
@@ -30,54 +35,73 @@ NUMBERS: dict[str, tuple[str, int]] = {
     "MAX_CONSECUTIVE_DONE_SIGNALS": ("done", 1),
     "TEST_PERCENTAGE_THRESHOLD": ("test_share", 1),
 }
-TEXTS = {"ALLOWED_TOOLS": "allowed_tools", "OPTIONAL_SECTIONS": "optional_sections"}
+TEXTS = {"CLAUDE_ALLOWED_TOOLS": "allowed_tools", "ALLOWED_TOOLS": "allowed_tools", "OPTIONAL_SECTIONS": "optional_sections"}
+# Names that Ralph knows and guard says otherwise. What is written for Ralph's setup alone is passed over in silence.
+ELSEWHERE = {
+    **dict.fromkeys(("CLAUDE_USE_CONTINUE", "SESSION_CONTINUITY"), "guard loop --continue"),
+    "CLAUDE_CODE_CMD": "--agent claude, or the command after --",
+    "CLAUDE_MODEL": "after --agent claude: -- --model NAME",
+    "CLAUDE_OUTPUT_FORMAT": "guard reads what the agent puts out by itself",
+    **dict.fromkeys(("VERBOSE_PROGRESS", "RALPH_VERBOSE", "LIVE_SHOW_TOOL_ARGS"), "guard loop --live"),
+    "SANDBOX_PROVIDER": "guard loop --sandbox",
+    "PROMPT_FILE": "guard loop --prompt FILE",
+    "FIX_PLAN_FILE": "guard loop --plan FILE",
+    "ENABLE_BACKUP": "protected files are always copied: guard restore",
+}
+SILENT = ("PROJECT_NAME", "PROJECT_TYPE", "TASK_SOURCES", "AGENT_FILE", "BEADS_FILTER", "GITHUB_TASK_LABEL", "CLAUDE_MIN_VERSION")
 AUTO_RESET = "CB_AUTO_RESET"
+_KNOWN = (*NUMBERS, *TEXTS, AUTO_RESET)
 _TRUE = ("true", "1", "yes", "on")
 
 
 @dataclass(frozen=True)
 class Read:
-    """What a file or an environment says: the values with the place of each, and the lines that were passed over."""
+    """What a file or an environment says: the values with the place of each, and what is to be told of the other lines."""
 
     values: Mapping[str, tuple[str, str]]
-    passed_over: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read(data: bytes, path: str = FILE) -> Read:
     """What a file says."""
     values: dict[str, tuple[str, str]] = {}
-    passed_over = []
+    notes = []
     text = data[:LARGEST].decode("utf-8", "replace").removeprefix("\ufeff")
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        place = f"{path}:{number}"
         found = _LINE.fullmatch(line)
         value = _value(found[2], found[1]) if found else None
         if found is None or value is None:
-            passed_over.append(f"{path}:{number}")
-        else:
-            values[found[1]] = (value, f"{path}:{number}")
-    return Read(values, tuple(passed_over))
+            notes.append(f"{place}: passed over, it is no plain NAME=value")
+        elif found[1] in _KNOWN:
+            values[found[1]] = (value, place)
+        elif found[1] not in SILENT:
+            instead = ELSEWHERE.get(found[1])
+            notes.append(f"{place}: passed over, {found[1]} is no setting here" + (f" ({instead})" if instead else ""))
+    return Read(values, tuple(notes))
 
 
 def _value(text: str, name: str) -> str | None:
     """The value that is written; None for what only a shell could make of it."""
-    quoted = re.fullmatch(r"(['\"])(.*?)\1(?:\s+#.*)?", text)
-    inner = quoted[2] if quoted else _COMMENT.sub("", text)
-    if quoted and quoted[1] == "'":
-        return inner
-    default = _DEFAULT.fullmatch(inner)
+    quoted = _QUOTED.fullmatch(text)
+    if _CONTROL.search(text):
+        return None
+    if quoted is None:
+        plain = _COMMENT.sub("", text)
+        return plain if _UNQUOTED.fullmatch(plain) else None
+    if quoted[2] is not None:
+        return quoted[2]
+    default = _DEFAULT.fullmatch(quoted[1])
     if default is not None:
         return default[2] if default[1] == name else None
-    if quoted:
-        return inner if not set("$`\\") & set(inner) else None
-    return inner if _UNQUOTED.fullmatch(inner) else None
+    return quoted[1] if not set("$`\\") & set(quoted[1]) else None
 
 
 def from_environment(environ: Mapping[str, str]) -> Read:
     """What the same variables say in an environment."""
-    names = (*NUMBERS, *TEXTS, AUTO_RESET)
-    return Read({name: (environ[name], f"the variable {name}") for name in names if environ.get(name)})
+    return Read({name: (environ[name], f"the variable {name}") for name in _KNOWN if environ.get(name)})
 
 
 def settings(found: Read, unsafe: bool) -> tuple[dict[str, int | str], dict[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from guard.errors import STATE, GuardError
 from guard.loop import breaker as circuit
 from guard.loop import checkpoint, gatekeeper, journal, machine
-from guard.loop.checkpoint import Checkpoint
+from guard.loop.checkpoint import Checkpoint, Lists
 from guard.loop.events import Alert, Base
 from guard.loop.journal import Bad, Good, Place
 from guard.loop.record import Invalid, parse, replace
@@ -26,6 +26,7 @@ class Loaded:
     source: str
     place: Place | None = None
     sizes: dict[str, int] | None = None
+    lists: Lists = field(default_factory=dict)
     tail: list[tuple[State, Good, State]] = field(default_factory=list)  # events after the checkpoint, with the states around
     alerts: list[Alert] = field(default_factory=list)
     lost: int = 0  # events that could not be read
@@ -69,7 +70,7 @@ def _resumed(path: str, point: Checkpoint) -> Loaded | None:
     """From the checkpoint on; None where it does not fit the file."""
     if os.path.basename(path) != journal.NAME or not _fits(path, point.place):
         return None
-    found = Loaded(point.state, CHECKPOINT, point.place, point.sizes)
+    found = Loaded(point.state, CHECKPOINT, point.place, point.sizes, point.lists)
     _follow(found, journal.read(path, point.place), keep=True)
     return found
 

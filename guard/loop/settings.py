@@ -63,6 +63,11 @@ class Config(Record, frozen=True):
     verify: bool = False  # there is a verify command
     wait: bool = False  # wait for cooldowns and answers
     on_limit: str = "wait"  # ask, wait or exit
+    level: int = 3  # 3 as configured, 2 confirm, 1 economy
+    day_tokens: int = 0  # of all loops that share a ledger; 0: no limit
+    day_cost: float | None = None
+    role: str = "normal"  # cheapest, critical or normal
+    fleet_calls: int = 0  # of all loops that share a ledger, in an hour; 0: nothing is shared
     unsafe: bool = False
     sources: dict[str, str] = field(default_factory=dict)  # where a value that is not the default comes from
 
@@ -70,6 +75,11 @@ class Config(Record, frozen=True):
     def thresholds(self) -> Profile:
         """The profile's own numbers."""
         return PROFILES[self.profile]
+
+    @property
+    def budget_unit(self) -> str:
+        """What the day's budget counts: tokens or cost; "" where there is none."""
+        return "tokens" if self.day_tokens else "" if self.day_cost is None else "cost"
 
 
 # Each threshold: the direction in which it is stricter, and the strictest value that makes sense. The loosest is the default,
@@ -99,8 +109,16 @@ RANGES = {
     "cost_usd": (0, 10**9),
     "timeout_s": (1, 2 * HOUR_S),
     "idle_timeout_s": (0, 2 * HOUR_S),
+    "level": (1, 3),
+    "day_tokens": (0, 10**12),
+    "day_cost": (0, 10**9),
+    "fleet_calls": (0, 100_000),
 }
-CHOICES = {"profile": tuple(PROFILES), "on_limit": ("ask", "wait", "exit")}
+CHOICES = {
+    "profile": tuple(PROFILES),
+    "on_limit": ("ask", "wait", "exit"),
+    "role": ("normal", "cheapest", "critical"),
+}
 
 
 class Settled(Record, frozen=True):
@@ -120,6 +138,9 @@ def settle(asked: dict[str, Any], unsafe: bool = False, sources: dict[str, str] 
     places = sources or {}
     for name, value in asked.items():
         _check(name, value, places.get(name, ""))
+    if asked.get("day_tokens") and asked.get("day_cost") is not None:
+        todo = "use day_tokens or day_cost, not both"
+        raise GuardError("the day has two budgets", places.get("day_cost", ""), todo)
     profile = PROFILES[asked.get("profile", Config().profile)]
     limits = {name: _loosest(name, profile) for name in STRICTER}
     warnings, loosened = [], []
@@ -155,7 +176,7 @@ def _check(name: str, value: Any, place: str) -> None:
     elif isinstance(default, bool):
         if not isinstance(value, bool):
             raise GuardError(f"{name} is {value!r}", place, "use true or false")
-    elif name == "cost_usd":
+    elif name in ("cost_usd", "day_cost"):
         if value is not None:
             _number(name, value, RANGES[name], place, float)
     else:

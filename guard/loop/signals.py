@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# End the run after its iteration: the supervisor is gone; it, or a person, wants that.
+ORPHANED, DRAINING = signal.SIGUSR1, signal.SIGUSR2
 
 
 class Signals:
@@ -33,7 +35,7 @@ class Signals:
     @contextmanager
     def caught(self) -> Iterator[Signals]:
         """Notes signals as long as this lasts. What was ignored before (nohup) stays ignored."""
-        before = {number: signal.getsignal(number) for number in ENDING}
+        before = {number: signal.getsignal(number) for number in (*ENDING, ORPHANED, DRAINING)}
         wake = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:

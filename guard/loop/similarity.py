@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 PERCENT = 90  # messages and prompts that share so much are similar, and errors whose words do are the same
 LENGTH = 500  # characters of a fingerprint
@@ -44,36 +43,12 @@ def similar(one: str, other: str, percent: int = PERCENT) -> bool:
     """Is twice their longest common subsequence at least so much of both lengths together?"""
     if one == other:
         return True
-    total = len(one) + len(other)
-    needed = -(-percent * total // 200)  # characters that the subsequence must have
-    if min(len(one), len(other)) < needed or sum((Counter(one) & Counter(other)).values()) < needed:
+    needed = -(-percent * (len(one) + len(other)) // 200)  # characters that the subsequence must have
+    if min(len(one), len(other)) < needed:
         return False
-    return _common(one, other, needed)
+    from rapidfuzz.distance import LCSseq  # late: it is needed for texts only that are neither equal nor of unequal lengths
 
-
-def _common(one: str, other: str, needed: int) -> bool:
-    """Has the longest common subsequence `needed` characters? (One row of bits a character: Hyyrö, 2004.)"""
-    at = 0
-    while at < min(len(one), len(other)) and one[at] == other[at]:
-        at += 1
-    one, other, needed = one[at:], other[at:], needed - at
-    end = 0
-    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
-        end += 1
-    one, other, needed = one[: len(one) - end], other[: len(other) - end], needed - end
-    if needed <= 0:
-        return True
-    places: dict[str, int] = {}
-    for index, character in enumerate(one):
-        places[character] = places.get(character, 0) | 1 << index
-    mask = (1 << len(one)) - 1
-    row = mask
-    for index, character in enumerate(other):
-        hits = row & places.get(character, 0)
-        row = (row + hits | row - hits) & mask
-        if not index % 64 and len(one) - row.bit_count() + len(other) - index - 1 < needed:
-            return False
-    return len(one) - row.bit_count() >= needed
+    return LCSseq.similarity(one, other, score_cutoff=needed) >= needed
 
 
 def same_approach(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import marshal
 import os
+import signal
 from collections.abc import Callable
 
 Work = Callable[[int, int], list[int]]  # the positions it finds from one position up to another
@@ -29,6 +30,10 @@ def _shared(count: int, work: Work) -> list[int]:
     try:
         found = work(0, half)
         answer = _received(reader) if helper else b""
+    except BaseException:
+        if helper:
+            os.kill(helper, signal.SIGKILL)
+        raise
     finally:
         os.close(reader)
         if helper:

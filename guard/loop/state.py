@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from guard.loop.events import CallEnded
-from guard.loop.facts import Plan, Refusal, Verification, Violation
+from guard.loop.events import Budgeted, CallEnded, FleetChanged
+from guard.loop.facts import Plan, Refusal, Tokens, Verification, Violation
 from guard.loop.record import Record
 from guard.loop.settings import Config
 
@@ -87,6 +87,14 @@ class Reservation(Record, frozen=True):
     tokens: int = 0
 
 
+class Spent(Record, frozen=True):
+    """How far the client has counted in its last session, as far as that is recorded."""
+
+    session: str = ""
+    cost_usd: float = 0.0
+    tokens: Tokens = Tokens()
+
+
 class Iteration(Record, frozen=True):
     """The iteration that is under way."""
 
@@ -102,6 +110,7 @@ class Iteration(Record, frozen=True):
     duration_s: float = 0
     tokens: int = 0
     cost_usd: float = 0
+    steers: tuple[str, ...] = ()  # what a person told it
 
 
 class Last(Record, frozen=True):
@@ -154,6 +163,18 @@ class Asked(Record, frozen=True):
     why: str
 
 
+TRIED, TRIED_PATHS = 3, 5
+
+
+class Guarded(Record, frozen=True):
+    """What happened to protected files in a run so far: paths under watch, paths harmed, of them restored, harm refused."""
+
+    files: int = 0
+    lost: int = 0
+    restored: int = 0
+    refused: int = 0
+
+
 class Run(Record, frozen=True):
     """The run that is under way, or the last one."""
 
@@ -163,6 +184,7 @@ class Run(Record, frozen=True):
     pid: int
     pid_start: str
     supervised: bool = False
+    start: str = ""  # the commit that it began with, also where it goes on
     n: int = 0  # the last iteration's number
     counted: int = 0  # iterations that are not void
     calls: int = 0
@@ -180,6 +202,7 @@ class Run(Record, frozen=True):
     verified: bool | None = None  # what the verify commands said last
     objected: bool = False  # the last iteration spoke against completion
     asked: Asked | None = None
+    guarded: Guarded = Guarded()
     head: str = ""
     ended: bool = False
     exit: int | None = None
@@ -192,6 +215,7 @@ class State(Record, frozen=True):
 
     loop: str
     root: str = ""
+    label: str = ""  # its second name
     clock: str = "real"
     seq: int = 0
     t: int = 0
@@ -201,6 +225,8 @@ class State(Record, frozen=True):
     mode: str = "auto"
     permits: int = 0  # iterations that manual mode lets through
     level: int = 3
+    budget: Budgeted | None = None  # the day's, where there is one
+    fleet: FleetChanged | None = None  # how the ledger that loops share answered last
     gate: str = "running"
     memory: Memory = Memory()
     trends: Trends = Trends()
@@ -208,11 +234,13 @@ class State(Record, frozen=True):
     window: tuple[Reservation, ...] = ()  # the calls of the last hour
     task: str = ""  # the task of the last iteration that is not void
     attempts: int = 0  # how many in a row were on it
+    tried: tuple[tuple[str, ...], ...] = ()  # what the last TRIED of them changed, the first paths of each
     usage_until: int | None = None  # the client's limit is used up until then
     usage_kind: str = ""
     usage_waits: int = 0  # short waits for it in a row
     limited: bool = False  # the last iteration was `limited`
     session: str = ""  # the agent's own session
+    spent: Spent = Spent()
     lifecycle: str = ""
     entered: int = 0
     deadline: int | None = None

@@ -6,8 +6,9 @@ from typing import Any
 
 from guard.loop import breaker as circuit
 from guard.loop import detectors, judge, lifecycle, limits
-from guard.loop.events import moment
-from guard.loop.state import OPEN, PAUSED, RESCUE_WAIT, Last, Run, State
+from guard.loop.moments import moment
+from guard.loop.record import dump
+from guard.loop.state import CLOSED, OPEN, PAUSED, RESCUE_WAIT, Last, Run, State
 
 VERSION = 1
 # The words of the public runner for each status.
@@ -36,6 +37,7 @@ def status(state: State) -> dict[str, Any]:
         "v": VERSION,
         "loop": state.loop,
         "root": state.root,
+        "name": state.label,
         "run": run.id if run else None,
         "pid": run.pid if run else None,
         "updated": moment(t),
@@ -52,7 +54,7 @@ def status(state: State) -> dict[str, Any]:
         "breaker": {
             "state": breaker.state,
             "monitoring": judge.is_monitored(state),
-            "cause": breaker.cause,
+            "cause": breaker.cause if breaker.state != CLOSED else "",
             "also": list(breaker.also),
             "recovery": breaker.recovery,
             "opened_at": _time(breaker.opened_at or None),
@@ -70,13 +72,15 @@ def status(state: State) -> dict[str, Any]:
             "next_free_at": _time(limits.free_at(state, t)),
         },
         "tokens": {"hour": limits.tokens_used(state, t), "limit": state.config.tokens_per_hour, "run": run.tokens if run else 0},
-        "cost": {"run": run.cost_usd if run else 0, "day": None, "cap": state.config.cost_usd},
+        "cost": {"run": run.cost_usd if run else 0, "day": _day(state), "cap": state.config.cost_usd},
         "level": state.level,
+        "fleet": _fleet(state),
         "score": {
             "last": last.score if last else None,
             "window": list(state.memory.window),
             "history": list(state.trends.history),
         },
+        "protected": dump(run.guarded) if run else None,
         "risk": last.risk if last else "LOW",
         "counters": {row.cause: state.memory.count(row.cause) for row in detectors.TABLE},
         "alerts": [dict(alert) for alert in state.alerts],
@@ -107,6 +111,22 @@ def pause(state: State) -> dict[str, Any] | None:
 
 def _time(t: int | None) -> str | None:
     return None if t is None else moment(t)
+
+
+def _day(state: State) -> dict[str, Any] | None:
+    """The day's budget as the loop saw it last; None where there is none, or its day is over."""
+    budget = state.budget
+    if budget is None or state.t >= budget.until:
+        return None
+    return dump(budget) | {"until": moment(budget.until)}
+
+
+def _fleet(state: State) -> dict[str, Any] | None:
+    fleet = state.fleet
+    if fleet is None or not (state.config.fleet_calls or state.config.budget_unit):
+        return None
+    limit = state.config.fleet_calls or None
+    return {"state": fleet.after, "loops": fleet.loops, "share": fleet.share, "limit": limit, "why": fleet.why}
 
 
 def _last(last: Last | None) -> dict[str, Any] | None:

@@ -8,42 +8,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
+from collections.abc import Callable
 
-from guard.errors import FAULT, USAGE, GuardError
+from guard.errors import USAGE, GuardError
 from guard.loop import breaker as circuit
 from guard.loop import checkpoint, journal, machine, recovery
 from guard.loop.checkpoint import Checkpoint
 from guard.loop.command import Command, Write
 from guard.loop.events import Alert, Body, BreakerChanged, Event, Recovered
-from guard.loop.files import STATUS, Derived
+from guard.loop.files import Derived
+from guard.loop.identity import place
 from guard.loop.journal import Journal
 from guard.loop.lock import Lock
+from guard.loop.names import STATUS
 from guard.loop.record import replace
 from guard.loop.state import State
 
-LOOPS = "loops"
 REAL, TEST = "real", "test"
 POINTS = ("measured", "run_started", "run_ended", "breaker", "hold")  # events after which a checkpoint is written
 PEEKS = 3  # times that a state is read before an error counts
 Step = tuple[State, Event, State]
-
-
-def identity(root: str) -> str:
-    """The id of the loop of a tree: its directory's name and the beginning of a digest of its real path."""
-    real = os.path.realpath(root)
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", os.path.basename(real))[:60] or "root"
-    return f"{plain}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:8]}"
-
-
-def place(state_dir: str | None, root: str) -> str:
-    """The directory of the loop of a tree. Raises GuardError where there is no state directory."""
-    if state_dir is None:
-        todo = "set GUARD_STATE_DIR, XDG_STATE_HOME or HOME to one that can be written"
-        raise GuardError("there is no directory to keep state in", todo=todo, code=FAULT)
-    return f"{state_dir}/{LOOPS}/{identity(root)}"
+Hear = Callable[[Event, str, str], None]
 
 
 def peek(directory: str) -> State | None:
@@ -64,20 +50,32 @@ class Store:
 
     def __init__(self, directory: str, root: str, clock: str, secrets: tuple[str, ...]) -> None:
         self.directory = directory
+        self.hear: Hear = lambda event, loop, root: None
         self.state = State(os.path.basename(directory), clock=clock)
         self._lock = Lock(directory)
         self._journal = Journal(directory, clock, secrets)
         self._files = Derived(directory, os.path.realpath(root))
 
     @classmethod
-    def open(cls, state_dir: str | None, root: str, t: int, clock: str = REAL, secrets: tuple[str, ...] = ()) -> Store:
+    def open(
+        cls,
+        state_dir: str | None,
+        root: str,
+        t: int,
+        clock: str = REAL,
+        secrets: tuple[str, ...] = (),
+        hear: Hear | None = None,
+    ) -> Store:
         """Takes the loop's lock and brings its state back. `secrets` are texts that must not be written anywhere.
+
+        `hear` is called with every event that has been written, the loop's id and its tree.
 
         Raises GuardError: BUSY where another process has it, STATE where it cannot be read or written, USAGE where its time
         comes from elsewhere (`clock`).
         """
         directory = place(state_dir, root)
         store = cls(directory, root, clock, secrets)
+        store.hear = hear or store.hear
         try:
             os.makedirs(directory, 0o700, exist_ok=True)
         except OSError as error:
@@ -106,7 +104,8 @@ class Store:
             self._begin(t)
             self._journal.expire(t)
         try:
-            checkpoint.write(self.directory, Checkpoint(self.state, self._journal.place, dict(self._files.sizes)), t)
+            point = Checkpoint(self.state, self._journal.place, dict(self._files.sizes), self._files.lists)
+            checkpoint.write(self.directory, point, t)
         except OSError as error:
             self._files.failed = str(error)
 
@@ -114,6 +113,10 @@ class Store:
     def failed(self) -> str:
         """Why derived files could not be written, "" where all is well."""
         return self._files.failed
+
+    def pulse(self, t: int) -> None:
+        """Writes how far the call under way is into the files that others look at."""
+        self._files.pulse(self.state, t)
 
     def close(self) -> None:
         """Gives the loop back."""
@@ -139,6 +142,7 @@ class Store:
             raise
         for step in steps:
             self._files.follow(*step)
+            self.hear(step[1], self.state.loop, self.state.root)
         return rest
 
     def _stepped(self, body: Body, t: int, run: str, n: int | None, steps: list[Step]) -> list[Command]:
@@ -180,7 +184,7 @@ class Store:
     def _derive(self, found: recovery.Loaded) -> None:
         """Brings the derived files to where the journal is."""
         whole = os.path.lexists(f"{self.directory}/{STATUS}") or found.source == recovery.NOTHING
-        if found.sizes is not None and whole and self._files.restore(found.sizes):
+        if found.sizes is not None and whole and self._files.restore(found.sizes, found.lists):
             for before, line, after in found.tail:
                 self._files.follow(before, line.event, after)
             return

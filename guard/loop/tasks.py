@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 
 OPTIONAL = ("Optional", "Future", "Future Enhancements", "Nice to Have")
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*\Z)|~{3,})")
-_COMMENT = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|<!--")
+_MARKS = re.compile(r"`+|<!--")
 _MARKUP = "*_`~:"
 ABOVE, NUMBER = " › ", "⟨{}⟩"  # in an identity: between headings, and around the ordinal among equals
 _TAKEN = str.maketrans("›⟨⟩", ">()")
+LONGEST = 400  # characters of a text in an identity; a digest stands for the rest
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,11 @@ def tasks(text: str, optional: Iterable[str] = OPTIONAL) -> tuple[Task, ...]:
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.translate(_TAKEN).split())
+    found = " ".join(text.translate(_TAKEN).split())
+    if len(found) <= LONGEST:
+        return found
+    digest = blake2b(found.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{found[:LONGEST].rstrip()}… {digest}"
 
 
 def _plain(text: str) -> str:
@@ -58,13 +65,20 @@ def _items(text: str) -> Iterator[tuple[int, str] | re.Match[str]]:
     before = ""
     for line in _visible(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))):
         if found := _HEADING.fullmatch(line):
-            yield len(found[1]), found[2] or ""
+            yield len(found[1]), _unclosed(found[2] or "")
         elif before and (found := _UNDERLINE.fullmatch(line)):
             yield 1 if found[1][0] == "=" else 2, before.strip()
         elif found := _TASK.fullmatch(line):
             yield found
         is_text = bool(line.strip()) and not any(kind.match(line) for kind in (_ITEM, _HEADING, _UNDERLINE))
         before = line if is_text and not line.startswith(("    ", "\t", "|", ">")) else ""
+
+
+def _unclosed(text: str) -> str:
+    """A heading's text without the #s that close it."""
+    text = text.rstrip(" \t")
+    bare = text.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else text
 
 
 def _visible(lines: Iterable[str]) -> Iterator[str]:
@@ -87,14 +101,36 @@ def _visible(lines: Iterable[str]) -> Iterator[str]:
 
 def _uncommented(line: str, commented: bool) -> tuple[str, bool]:
     """What is left of a line without comments, and whether one goes on in the next. Code spans hold none."""
-    kept, at = "", 0
+    if not commented and "<!--" not in line:
+        return line, False
+    kept: list[str] = []
+    at = 0
+    marks = list(_MARKS.finditer(line))
+    spans: dict[str, list[int]] = {}
+    for found in marks:
+        spans.setdefault(found[0], []).append(found.start())
+    index = 0
     while True:
         if commented:
             end = line.find("-->", at)
             if end < 0:
-                return kept, True
+                return "".join(kept), True
             at, commented = end + 3, False
-        start = next((found.start() for found in _COMMENT.finditer(line, at) if found[0] == "<!--"), None)
-        if start is None:
-            return kept + line[at:], False
-        kept, at, commented = kept + line[at:start], start + 4, True
+        begins = at
+        while index < len(marks) and (marks[index].start() < at or marks[index][0] != "<!--"):
+            at = max(at, _span_end(marks[index], spans, at))
+            index += 1
+        if index == len(marks):
+            return "".join([*kept, line[begins:]]), False
+        start = marks[index].start()
+        kept.append(line[begins:start])
+        at, commented, index = start + 4, True, index + 1
+
+
+def _span_end(mark: re.Match[str], spans: dict[str, list[int]], at: int) -> int:
+    """Where the code span ends that a row of backticks begins; `at` where it begins none."""
+    if mark.start() < at or mark[0] == "<!--":
+        return at
+    rows = spans[mark[0]]
+    after = bisect_right(rows, mark.start())
+    return rows[after] + len(mark[0]) if after < len(rows) else mark.end()

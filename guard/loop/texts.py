@@ -54,6 +54,10 @@ STRATEGIES: dict[str, tuple[str, str, str, str]] = {
     )
     * 4,
 }
+TOO_LONG = (
+    "The prompt is too long for the agent's model: shorten the prompt, the plan and the files that the agent reads at its start, "
+    "split the task, or let each call begin a new session (without --continue)."
+)
 PERMISSION = "Tool calls were denied that --allowed-tools (ALLOWED_TOOLS) does not cover: {gaps}. Allow what is meant to be used."
 
 
@@ -75,3 +79,6 @@ def countdown(seconds: int) -> str:
     """A wait as HH:MM:SS."""
     seconds = max(0, seconds)
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+BROKEN_OFF = "it took longer than it may, and was broken off"

@@ -48,9 +48,17 @@ class Tree:
         self._top = top
         self._git = Git(top)
         self._grain = Mounts().grain(top)
-        self._listing = Listing(top, excluded((plan, *own), ignore), self._git, self._grain)
+        self._excluded = excluded((plan, *own), ignore)
         rules = Rules(tests)
         self._is_test = lambda path: rules.ignores(path) and not protected(path)
+        self._forget()
+        self._history = History(earlier)
+        self._head = ""
+        self.documentation = False  # the last iteration changed documentation, and nothing else
+
+    def _forget(self) -> None:
+        """Nothing is known of the tree."""
+        self._listing = Listing(self._top, self._excluded, self._git, self._grain)
         self._listed: list[str] | None = None  # as the listing gave them
         self._paths: list[str] = []
         self._stamps: array[int] = array("q")
@@ -59,9 +67,6 @@ class Tree:
         self._total = 0
         self._changes: Changes = {}
         self._outside: Changes = {}  # what others changed before the iteration
-        self._history = History(earlier)
-        self._head = ""
-        self.documentation = False  # the last iteration changed documentation, and nothing else
 
     @property
     def digest(self) -> str:
@@ -102,7 +107,14 @@ class Tree:
         return tuple(reversed(newest))
 
     def _look(self) -> None:
-        """Brings the fingerprint up to date, and notes what has changed."""
+        """Brings the fingerprint up to date, and notes what has changed. A look that is broken off leaves nothing behind."""
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self._forget()
+            raise
+
+    def _bring_up_to_date(self) -> None:
         started = time.time_ns()
         gone = self._list()
         odd = {*self._odd(), *(path for path in self._young if path not in gone)}

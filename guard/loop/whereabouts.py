@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from guard import project
 from guard.errors import FAULT, STATE, GuardError
-from guard.loop.store import LOOPS, identity
+from guard.loop.identity import LOOPS, identity
 
 VARIABLE = "GUARD_STATE_DIR"
 TODO = f"make it writable; or set {VARIABLE} to another one, where the loop begins anew"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +59,14 @@ class Seen:
     err: str
 
 
+@functools.cache
+def runtime() -> str:
+    """Where the copies of guard lie that are put outside of environments: one for all projects of these tests, made once."""
+    found = tempfile.mkdtemp(prefix="guard-runtime-")
+    atexit.register(shutil.rmtree, found, ignore_errors=True)
+    return found
+
+
 @dataclass
 class Bench:
     """A project below a temporary directory. `clock`: time comes from a file."""
@@ -71,6 +83,9 @@ class Bench:
         self.time = self.tmp / "clock"
         for directory in (self.top, self.home, self.state):
             directory.mkdir()
+        data = self.home / ".local/share/guard"
+        data.mkdir(parents=True)
+        (data / "runtime").symlink_to(runtime())
         self.time.write_text(str(START))
         for name, content in FILES.items():
             self.write(name, content)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from guard.loop import gatekeeper, machine
+from guard.loop import detectors, gatekeeper, machine
 from guard.loop.command import Call, Command, Do, End, Enter, Write
 from guard.loop.events import (
     Body,
@@ -42,6 +42,7 @@ START = 1_796_040_000_000  # a Monday, 12:00 UTC
 MINUTE = 60_000
 TASKS = ("one", "two", "three")
 _numbers = itertools.count()
+made: list[Rig] = []  # those of the present test, which tests/loop/conftest.py looks at when it is over
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class It:
     limit: UsageLimit | None = None
     tokens: int = 0
     cost: float = 0
+    session: str = ""
     minutes: int = 1
 
     def measured(self, plan: Plan | None) -> Measured:
@@ -145,6 +147,10 @@ class Rig:
     run: str = ""
     open: list[str] = field(default_factory=list)
     most: int = 0
+
+    def __post_init__(self) -> None:
+        self.first, self.table = self.state, detectors.TABLE
+        made.append(self)
 
     def record(self, body: Body, n: int | None = None) -> list[Command]:
         """Writes an event with its conclusions, and gives what is left to do."""
@@ -231,6 +237,7 @@ class Rig:
             limit=it.limit,
             tokens=tokens,
             cost_usd=it.cost,
+            session=it.session,
             duration_s=60 * it.minutes,
         )
         (command,) = self.record(body, run.n)

@@ -358,16 +358,16 @@ def test_x72_a_wait_beyond_the_run_ends_it_at_once() -> None:
 def test_x85_a_hold_and_the_gate_never_overwrite_each_other() -> None:
     rig = Rig().start()
     rig.record(HoldChanged("", "paused", "user", "lunch", "person"))
-    answer = rig.check("skipped_system_paused")
+    answer = rig.check("gate_closed")
     assert isinstance(answer, Enter)
-    assert answer.state == "WAIT_GATE"
+    assert (answer.state, answer.why) == ("WAIT_GATE", "skipped_system_paused")
     assert status.pause(rig.state) is not None
     assert status.status(rig.state)["gate"] == "paused"
     answer = rig.check()
     assert isinstance(answer, Enter)
     assert (answer.state, answer.why) == ("HELD", "lunch")
     rig.record(HoldChanged("paused", "", "user", "back", "person"))
-    assert isinstance(rig.check("skipped_system_paused"), Enter)
+    assert isinstance(rig.check("gate_closed"), Enter)
     assert isinstance(rig.check(), Call)
 
 

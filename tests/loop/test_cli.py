@@ -93,6 +93,7 @@ CASES: dict[str, Case] = {
     "V11": Case([step(out=tool_result("5-hour limit"), exit=124)], 2, 1, options=("--once",), counters={"execution_failure": 1}),
     "V13": Case([step(exit=124)], 2, 1, options=("--once",), counters={"execution_failure": 1}),
     "V14": Case([step(COMMIT, out=block("IN_PROGRESS", False, TASKS_COMPLETED_THIS_LOOP="1"))], 2, 6, options=bounded(6)),
+    "V15": Case([step(COMMIT, out="RALPH_STATUS:\n  STATUS: COMPLETE\n  TESTS_STATUS: PASSING\n")], 2, 1, options=("--once",)),
     "V16": Case([step(COMMIT, out=block("COMPLETE", False))], 2, 5, options=bounded(5)),
     "V20": Case([step(EDIT)], 2, 1, options=("--once",), sh="printf -- '- [x] a\\n* [ ] b\\n1. [ ] c\\n' > .ralph/fix_plan.md"),
     "V22": Case([step()], 0, 0, reason="plan_complete", sh="printf -- '- [x] a\\n# Optional\\n- [ ] b\\n' > .ralph/fix_plan.md"),
@@ -156,6 +157,7 @@ CASES: dict[str, Case] = {
     "X22": Case([*times(3, step(EDIT, out=text(400))), step(out=text(121))], 2, 4, options=bounded(4)),
     "X22 declines": Case([*times(3, step(EDIT, out=text(400))), step(out=text(120))], 1, 4, "OPEN", "output_decline"),
     "X23": Case([*times(3, step(EDIT, out=text(15))), step(out=text(1))], 2, 4, options=bounded(4)),
+    "X24": Case([*times(3, step(EDIT, out=text(400))), step(EDIT, out=text(10))], 2, 4, options=bounded(4)),
     "X25": Case(
         [*times(3, step(EDIT, out=result(padding="x" * 40_000))), step(out=result(padding="x" * 2_000))], 2, 4, options=bounded(4)
     ),
@@ -180,6 +182,7 @@ CASES: dict[str, Case] = {
         4,
         options=bounded(4),
     ),
+    "X34": Case([step(f"echo $((N % 2)) > a.lock; {EDIT}")], 2, 6, options=bounded(6)),
     "X35": Case([step("git mv src/a.py src/b.py"), step("git mv src/b.py src/a.py")] * 2, 1, 4, "OPEN", "circular"),
     "X36": Case([step(EDIT, out=f"{QUESTION}\n{IP}")], 2, 6, options=bounded(6)),
     "X37": Case(

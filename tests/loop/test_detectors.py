@@ -230,13 +230,11 @@ def test_each_trips_at_its_threshold_and_not_before(cause: str) -> None:
     prove(cause)
 
 
-@pytest.mark.parametrize("cause", [cause for cause, proof in PROOFS.items() if proof.alone])
+# Harm to a protected file is decided on before any row is looked at.
+@pytest.mark.parametrize("cause", [cause for cause, proof in PROOFS.items() if proof.alone and cause != "integrity"])
 def test_each_is_what_stops_its_iterations(cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detectors, "TABLE", tuple(row for row in TABLE if row.cause != cause))
-    rig = Rig().start()
-    if cause == "integrity":  # harm trips whatever the table says
-        return
-    rig.play(PROOFS[cause].trips)
+    rig = Rig().start().play(PROOFS[cause].trips)
     assert rig.end is None
 
 

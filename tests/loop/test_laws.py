@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from guard.loop import machine, similarity
 from guard.loop.command import Call, End, Write
-from guard.loop.events import BreakerChanged, CallReserved, Event, HoldChanged, Judged, line, read
-from guard.loop.facts import UsageLimit, Verification
+from guard.loop.entries import line, read
+from guard.loop.events import BreakerChanged, CallReserved, Event, HoldChanged, Judged
+from guard.loop.facts import Directive, UsageLimit, Verification
 from guard.loop.record import dump, parse
 from guard.loop.state import CLOSED, HALF_OPEN, OPEN, State
 from guard.loop.status import status
 from tests.loop.rig import START, TASKS, It, Rig
 
+REFUSED = (Directive("resume", "x", "an agent may not resume"), Directive("pause", error="it is not JSON"))
 ITERATIONS = st.builds(
     It,
     edit=st.integers(0, 3),
@@ -40,6 +42,9 @@ ITERATIONS = st.builds(
     exit=st.sampled_from([0, 0, 0, 1, 124, None]),
     failure=st.sampled_from(["", "", "error", "turns"]),
     api_status=st.sampled_from(["", "529"]),
+    directives=st.sampled_from(
+        [()] * 6 + [(Directive("pause", "x"),), (Directive("rescue", "x"),), (Directive("mode", "x"),), REFUSED]
+    ),
     limit=st.sampled_from([None] * 8 + [UsageLimit("5h", START + 10_000_000, "event"), UsageLimit("5h", None, "text")]),
     tokens=st.integers(0, 1000),
     minutes=st.integers(0, 5),
@@ -79,8 +84,9 @@ def _do(rig: Rig, verb: str, value: Any) -> None:
         rig.start(rig.run if value else "", resumed=value)
     elif verb == "pause":
         rig.record(HoldChanged("", "paused", "user", "lunch", "person"))
-    elif verb == "lift" and rig.state.hold:
-        rig.record(HoldChanged(rig.state.hold.value, "", "user", "back", "person"))
+    elif verb == "lift" and (rig.state.hold or rig.state.mode == "manual"):
+        before = rig.state.hold.value if rig.state.hold else ""
+        rig.record(HoldChanged(before, "", "user", "back", "person"))
     elif verb in ("resume", "reset", "close") and breaker == OPEN:
         after = {"resume": OPEN, "reset": HALF_OPEN, "close": CLOSED}[verb]
         rig.record(BreakerChanged(OPEN, after, recovery="auto", actor="person", reason="x"))
@@ -139,6 +145,7 @@ def test_the_breaker_has_no_other_edges_and_no_call_passes_it(script: list[tuple
         if isinstance(body, CallReserved):
             assert before.breaker.state != OPEN
             assert before.hold is None
+            assert before.mode == "auto" or before.permits or before.iteration is not None
             assert body.used < body.limit
             fresh = before.iteration is None
             assert not (before.breaker.state == HALF_OPEN and fresh and before.breaker.probe_used)
@@ -176,3 +183,12 @@ def test_a_small_change_is_seen_as_one(text: str, at: int, more: str) -> None:
     changed = text[: at % len(text)] + more + text[at % len(text) :]
     expected = 200 * len(text) >= 90 * (len(text) + len(changed))
     assert similarity.similar(text, changed) == expected
+
+
+def test_long_texts_are_compared_to_the_character() -> None:
+    """Of 4,000 characters 727 may be missing, so that what both have is 90 % of their mean length."""
+    text = "".join(chr(0x4E00 + number % 997) + "\udcff"[: number % 50 == 0] for number in range(3922))[:4000]
+    for gone, alike in ((727, True), (728, False)):
+        shorter = text[: 4000 - gone] if gone % 2 else text[gone:]
+        assert similarity.similar(text, shorter) is alike
+        assert similarity.similar(shorter, text) is alike

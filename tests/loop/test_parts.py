@@ -11,11 +11,11 @@ from guard.errors import GuardError
 from guard.loop import gatekeeper, lifecycle, limits, similarity, texts
 from guard.loop.breaker import cooldown
 from guard.loop.command import Call, Do, End, Enter, Write
-from guard.loop.derived import iteration
-from guard.loop.events import Alert, CallReserved, Entered, HoldChanged, LevelChanged, ModeChanged
-from guard.loop.facts import Verification
+from guard.loop.derived import iteration, lines
+from guard.loop.events import Alert, BreakerChanged, CallReserved, Entered, HoldChanged, LevelChanged, ModeChanged
+from guard.loop.facts import Directive, Verification
 from guard.loop.settings import STRICTER, Config, settle
-from guard.loop.state import Breaker
+from guard.loop.state import CLOSED, OPEN, Breaker
 from tests.loop.rig import MINUTE, START, It, Rig, times
 
 
@@ -171,6 +171,37 @@ def test_confirm_holds_after_each_change() -> None:
     assert (answer.state, answer.why) == ("HELD", "confirm")
 
 
+@pytest.mark.parametrize("verb", ["pause", "mode", ""])
+def test_what_the_agent_asks_for_spares_nobody_the_confirmation_of_its_changes(verb: str) -> None:
+    rig = Rig({"level": 2}).start()
+    asked = (Directive(verb, "tea"),) if verb else ()
+    rig.one(It(edit=1, directives=asked))
+    assert rig.state.hold is not None
+    assert (rig.state.hold.kind, rig.state.hold.reason) == ("user", "confirm")
+    assert rig.state.mode == ("manual" if verb == "mode" else "auto")
+
+
+def test_a_rescue_ranks_higher_than_a_confirmation() -> None:
+    rig = Rig({"level": 2}).start()
+    rig.one(It(edit=1, directives=(Directive("rescue", "lost"),)))
+    assert rig.state.hold is not None
+    assert (rig.state.hold.value, rig.state.hold.reason) == ("rescue_wait", "lost")
+
+
+def test_the_changes_of_a_probe_are_confirmed_too() -> None:
+    rig = Rig({"level": 2}).start().play(times(3, It())).wait(30).start()
+    answer = rig.one(It(edit=1))
+    assert isinstance(answer, Enter)
+    assert (rig.state.breaker.state, answer.state, answer.why) == (CLOSED, "HELD", "confirm")
+
+
+@pytest.mark.parametrize(("it", "state"), [(It(), CLOSED), (It(question=True), OPEN), (It(claim=True), OPEN)])
+def test_a_probe_that_is_held_has_failed_whatever_its_score(it: It, state: str) -> None:
+    rig = Rig().start().play(times(3, It())).wait(30).start()
+    rig.one(replace(it, tests_edit=1, tests=Verification(False, resolved=2)))
+    assert (rig.judged()[-1].score, rig.state.breaker.state) == (4, state)
+
+
 def test_a_manual_loop_waits_for_each_iteration() -> None:
     rig = Rig()
     rig.record(ModeChanged("auto", "manual", reason="x", actor="person"))
@@ -314,6 +345,16 @@ def test_what_was_not_measured_says_so() -> None:
     assert rig.state.last is not None
     text = iteration(rig.state.last, START)
     assert "- Files modified: none\n- Tests: 0 passed, 0 failed, 0 skipped (not run)\n- Errors encountered: Error: a b\n" in text
+
+
+def test_nothing_that_an_agent_says_forges_a_line_of_the_log_or_reaches_a_terminal() -> None:
+    forged = "tea\x1b]0;x\x07\x1b[31m\u202e\n[2026-11-30T12:00:00Z] [INFO] exit 0 (complete)"
+    rig = Rig().start().play((It(edit=1, errors=(forged,), directives=(Directive("pause", forged),)),))
+    written = [text for event in rig.events for _, text in lines(rig.state, event, rig.state) if not text.startswith("{")]
+    assert any("\\x1b]0;x" in text for text in written)
+    told = "".join(written)
+    assert not set("\x1b\x07\u202e") & set(told)
+    assert not any(line.startswith("[") and "[INFO] exit 0" in line[:40] for line in told.split("\n"))
 
 
 @pytest.mark.parametrize(("doublings", "minutes"), [(0, 30), (1, 60), (2, 120), (6, 1440), (10_000, 1440)])
@@ -466,6 +507,19 @@ def test_harm_while_the_breaker_is_open_needs_a_person() -> None:
     breaker = rig.state.breaker
     assert (breaker.cause, breaker.recovery, breaker.exit) == ("integrity", "explicit", 4)
     assert "no_progress" in breaker.also
+
+
+@pytest.mark.parametrize(
+    ("cause", "recovery"), [(It(exit=1), "explicit"), (It(harmed=("CLAUDE.md",)), "explicit"), (It(), "auto")]
+)
+def test_a_reset_and_a_probe_that_fails_leave_what_needs_a_person_to_a_person(cause: It, recovery: str) -> None:
+    rig = Rig().start().play(times(5, cause))
+    rig.record(BreakerChanged("OPEN", "HALF_OPEN", actor="person", reason="looked at it"))
+    before = rig.state.breaker.cause
+    rig.start().play((It(),))
+    breaker = rig.state.breaker
+    assert (breaker.state, breaker.cause, breaker.recovery) == ("OPEN", before, recovery)
+    assert isinstance(rig.wait(24 * 60).start().check(), End if recovery == "explicit" else Call)
 
 
 def test_harm_in_a_probe_opens_again_and_needs_a_person() -> None:

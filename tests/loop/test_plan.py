@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from guard.errors import GuardError
 from guard.loop import facts
-from guard.loop.plan import NAMES, Progress, Tasks, find, load
+from guard.loop.plan import MOST, NAMES, Progress, Tasks, find, load
 from guard.loop.tasks import tasks
 
 PLAN = "# Plan\n\n- [ ] one\n- [ ] two\n- [ ] three\n"
@@ -234,6 +236,112 @@ def test_a_plan_that_must_be_there_and_is_not_says_so(
     assert error.value.code == 64
     assert error.value.where.endswith(where)
     assert error.value.todo
+
+
+@pytest.mark.parametrize("damage", ["link", "loop", "directory", "fifo", "large", "many", "fence", "comment", "empty", "gone"])
+def test_a_plan_that_cannot_be_read_any_more_is_missing_and_comes_back(top: Path, damage: str) -> None:
+    path, progress = top / "plan.md", Progress(str(top), "plan.md")
+    step(progress, top, one="x", two=" ", three=" ")
+    progress.before()
+    path.unlink()
+    (top / "other.md").write_text("# Plan\n")
+    if damage == "link":
+        path.symlink_to("other.md")
+    elif damage == "loop":
+        path.symlink_to("plan.md")
+    elif damage == "directory":
+        path.mkdir()
+    elif damage == "fifo":
+        os.mkfifo(path)
+    elif damage != "gone":
+        texts = {
+            "large": PLAN + "x" * (20 << 20),
+            "many": "- [ ] x\n" * (MOST + 1),
+            "fence": f"```\n{PLAN}",
+            "comment": f"<!--\n{PLAN}",
+        }
+        path.write_text(texts.get(damage, ""))
+    assert progress.after() == facts.Plan(required=0, open=0, missing=3)
+    assert progress.gone() == ("Plan › one", "Plan › two", "Plan › three")
+    progress.before()
+    path.rmdir() if damage == "directory" else path.unlink(missing_ok=True)
+    at(top, one="x", two="x", three=" ")
+    found = progress.after()
+    assert (found.required, found.open, found.missing) == (3, 1, 0)
+    assert found.completed == ("Plan › one", "Plan › two")  # the run counts each of them once
+    assert progress.gone() == ()
+
+
+def test_missing_tasks_are_named_as_long_as_they_are_missing(top: Path) -> None:
+    progress = Progress(str(top), "plan.md")
+    step(progress, top, one=" ", three=" ")
+    assert progress.gone() == ("Plan › two",)
+    at(top, one=" ", four=" ")  # by others: whatever they leave is the plan
+    progress.before()
+    assert progress.gone() == ()
+
+
+def test_what_others_leave_is_told_once(top: Path) -> None:
+    progress = Progress(str(top), "plan.md")
+    step(progress, top, one=" ", two=" ", three=" ")
+    progress.before()
+    assert progress.external() is None
+    at(top, one="x", two="x", three="x", four="x")
+    progress.before()
+    assert progress.external() == facts.Plan(required=4, open=0)
+    progress.before()
+    assert progress.external() is None
+    (top / "plan.md").write_text((top / "plan.md").read_text() + "\nA note.\n")
+    progress.before()
+    assert progress.external() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "identities"),
+    [
+        ("Two words\n=========\n- [ ] a", ["Two words › a"]),
+        ("Two\n---\n- [ ] a\n---\n- [ ] b", ["Two › a", "Two › b"]),
+        ("- [ ] a\n===\n- [ ] b", ["a", "b"]),
+        ("#No heading\n- [ ] a", ["a"]),
+        ("####### seven\n- [ ] a", ["a"]),
+        ("# One ### \n- [ ] a", ["One › a"]),
+        ("# C#\n- [ ] a", ["C# › a"]),
+        ("#\n- [ ] a", [" › a"]),
+        ("- [ ] a\n  - [x] b\n    1. [ ] c", ["a", "b", "c"]),
+        ("`` `<!-- ` `` \n- [ ] a", ["a"]),
+        ("` <!-- \n- [ ] a\n-->\n- [ ] b", ["b"]),
+        ("a <!-- x --> b <!-- y\n- [ ] a -->\n- [ ] b", ["b"]),
+        ("<!-- ` --> <!-- `\n- [ ] a\n-->\n- [ ] b", ["b"]),
+    ],
+)  # fmt: skip
+def test_headings_and_comments(text: str, identities: list[str]) -> None:
+    for end in ("\n", "\r\n", "\r"):
+        assert [identity for identity, _, _ in shown(text.replace("\n", end))] == identities
+
+
+def test_a_long_task_has_a_short_identity_of_its_own() -> None:
+    one, other = (identity for identity, _, _ in shown(f"- [ ] {'x' * 5000}1\n- [ ] {'x' * 5000}2\n"))
+    assert one != other
+    assert max(len(one), len(other)) < 500
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`" * 300_000,
+        "a``b`" * 60_000,
+        "<!--x-->" * 40_000,
+        "<!--`" * 60_000,
+        "# " + " #" * 100_000 + "x",
+        " " * 300_000,
+        "[" * 300_000,
+    ],
+)
+def test_no_text_takes_long(text: str) -> None:
+    start = time.perf_counter()
+    tasks(text)
+    tasks(f"- [ ] {text}")
+    assert time.perf_counter() - start < 2
 
 
 def test_a_plan_that_is_no_text_has_no_task(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import tracemalloc
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +17,8 @@ from guard.loop.completion import is_claim
 from guard.loop.facts import ERRORS, Directive, Tokens, UsageLimit
 from guard.loop.reading import Reader, Reading, allow_list
 from guard.loop.reading.gaps import gaps
+from guard.loop.reading.resets import resets_at
 from guard.loop.reading.said import Denial
-from guard.loop.reading.trouble import resets_at
 
 NOW = int(datetime(2026, 11, 30, 18, 0, tzinfo=UTC).timestamp() * 1000)
 T = NOW // 1000 + 3600
@@ -264,7 +265,8 @@ GEMINI_STREAM = [
         (
             "qwen",
             "["
-            + result("final", session_id="q1", usage={"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 2})
+            + '{"type": "system", "subtype": "init", "session_id": "q1", "qwen_code_version": "1"}, '
+            + result("final", session_id="q1", usage={"input_tokens": 10, "cache_read_input_tokens": 4, "output_tokens": 2})
             + "]",
             "q1",
         ),
@@ -308,6 +310,7 @@ def test_a_promised_form_that_cannot_be_read_is_raw_and_its_text_is_kept() -> No
         ),
         *(
             '{"type": "result", "value": 3}',
+            '{"result": "words", "metadata": {}}',
             '{"type": "message", "content": "x"}',
             '{"level": "info", "type": "error", "message": "x"}',
         ),
@@ -360,6 +363,17 @@ LIMITS = {
         UsageLimit("five_hour", NOW + 8 * 3_600_000, "text"),
     ),
     "no time": (result("You're out of extra usage", is_error=True), 1, "", UsageLimit("extra", None, "text")),
+    "codex": (
+        '{"type":"turn.failed","error":{"message":"You\u2019ve hit your usage limit. Try again in 2 hours."}}', 1, "",
+        UsageLimit("usage", NOW + 2 * 3_600_000, "text"),
+    ),
+    "gemini": ("", 173, "TerminalQuotaError: You have exhausted your daily quota.", UsageLimit("quota", None, "text")),
+    "opencode": (
+        '{"type":"error","sessionID":"o","error":{"data":{"message":"Free usage exceeded","statusCode":429}}}', 1, "",
+        UsageLimit("usage", None, "status"),
+    ),
+    "a server that is busy": ('{"type":"turn.failed","error":{"message":"Rate limit reached for model"}}', 1, "", None),
+    "an account without money": (result("insufficient_quota: check your plan", is_error=True, api_error_status=429), 1, "", None),
     "a run that went well": (result("I handled `usage limit reached|5`"), 0, "usage limit reached", None),
 }  # fmt: skip
 
@@ -380,6 +394,13 @@ def test_usage_limits(name: str) -> None:
         ("resets 12am (UTC)", (2026, 12, 1, 0, 0)),
         ("resets Dec 3, 1pm (UTC)", (2026, 12, 3, 13, 0)),
         ("resets Jan 2 at 08:09 (UTC)", (2027, 1, 2, 8, 9)),
+        ("Access resets at 10:57 PM GMT-3.", (2026, 12, 1, 1, 57)),
+        ("try again at Dec 3rd, 2026 4:40 AM UTC", (2026, 12, 3, 4, 40)),
+        ("or try again in 2 days 17 hours 14 minutes.", (2026, 12, 3, 11, 14)),
+        ("Your quota will reset after 3h20m5s.", (2026, 11, 30, 21, 20, 5)),
+        ("Please try again in 2 hours.", (2026, 11, 30, 20, 0)),
+        ("try again in 0 seconds", None),
+        ("try again later", None),
         *((text, None) for text in ("resets 5pm (Nowhere/Land)", "resets 25:00 (UTC)", "resets 13pm (UTC)", "resets soon", "")),
         ("resets Feb 31, 1pm (UTC)", None),
         ("resets 5pm (../../etc/passwd)", None),
@@ -469,15 +490,15 @@ def test_only_the_end_of_a_large_output_is_kept_and_its_block_is_read() -> None:
     reader = Reader()
     piece = b"a line of output that says nothing\n" * 2000
     tracemalloc.start()
-    for _ in range(1500):
+    for _ in range(300):
         reader.feed(piece)
-    reader.feed(blk("IN_PROGRESS", "true").encode())
-    reading = reader.finish(0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    reader.feed(blk("IN_PROGRESS", "true").encode())
+    reading = reader.finish(0)
     assert reading.reply.explicit is True
-    assert reading.reply.lines == 3_000_000
-    assert peak < 100 << 20
+    assert reading.reply.lines == 600_000
+    assert peak < 10 << 20  # of 21 MB
 
 
 def test_lines_are_counted_wherever_pieces_end() -> None:
@@ -553,6 +574,130 @@ def test_bad_lines_spoil_nothing(line: str) -> None:
         reading = read(line + "\n" + assistant("words") + line, 1, agent=agent)
         reading.reply.message.encode()
         assert reading.limit is None or reading.limit.evidence == "event"
+
+
+def test_a_document_that_is_cut_off_is_no_event_and_what_stands_before_it_is_one() -> None:
+    whole = result("all of it")
+    for end in (1, 20, len(whole) - 3):
+        reading = read(assistant("before") + whole[:end], 1, agent="claude")
+        assert (reading.text, reading.failure, reading.reply.format) == ("before", "", "json")
+    assert read(whole.rstrip() + '{"type":"result","subtype":"suc', agent="claude").text == "all of it"
+    array = json.dumps([json.loads(assistant("one")), json.loads(result("two"))])
+    assert read(array[:-9], agent="claude", promised=True).reply.format == "raw"
+
+
+def test_documents_on_one_line_are_read_one_after_the_other() -> None:
+    line = assistant("one").strip() + " " + user("Error: tool").strip() + result("two").strip()
+    reading = read(line + "\n", agent="claude", promised=True)
+    assert (reading.text, reading.reply.format, reading.reply.errors) == ("two", "json", ())
+    assert read(result("one").strip() + " and words", agent="claude").text == "one"
+    assert read('{"a": 1}{"b": 2} words\n').text == '{"a": 1}{"b": 2} words\n'
+
+
+@pytest.mark.parametrize("agent", ["", "claude"])
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.encode("utf-16"),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
+        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("\n", "\r\n").encode("utf-16"),
+    ],
+    ids=["mark", "utf-16", "wide", "wide big", "utf-16 big", "crlf", "utf-16 crlf"],
+)
+def test_output_of_another_encoding_is_read(encode: Any, agent: str) -> None:
+    said = "Now: Änderung 完成 🎉\n" + blk("COMPLETE", "true")
+    for output in (said, result(said)) if not agent else (result(said),):
+        for size in (1, 3, 4096):
+            reader = Reader(agent)
+            data = encode(output)
+            for at in range(0, len(data), size):
+                reader.feed(data[at : at + size])
+                reader.feed_error(data[at : at + size])
+            reading = reader.finish(0)
+            assert reading.reply.explicit is True
+            assert reading.text.startswith("Now: Änderung 完成 🎉")
+            assert reading.reply.lines == 1
+
+
+def test_bytes_that_are_no_text_are_marked_and_spoil_nothing_else() -> None:
+    reading = read(b"caf\xe9 \xff\xfe\0 \xed\xa0\x80\n" + blk("IN_PROGRESS", "true").encode())
+    assert reading.reply.explicit is True
+    assert reading.text.startswith("caf\ufffd")
+    latin = result("caf@").encode().replace(b"@", b"\xe9")
+    assert read(latin, agent="claude").text == "caf\ufffd"
+    assert read(result("a\0b \ud800 c"), agent="claude").text == "a\0b ? c"
+    for text in (
+        '@guard::loop::pause {"reason": "a \\ud800"}',
+        '{"status": "COMPLETE", "recommendation": "\\ud800", "summary": "\\udfff"}',
+    ):
+        msgspec.json.encode(read(text).reply)
+    denied = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "rm \ud800"}}
+    assert read(result(permission_denials=[denied])).reply.gaps == ("Bash(rm ?)",)
+    assert read(blk("COMPLETE\0", "true\0")).reply.explicit is None
+    assert read(b"\0").text == "\0"
+    assert read(b"a").text == "a"
+
+
+def test_megabytes_on_one_line_are_read_in_time() -> None:
+    start = time.perf_counter()
+    for line in ("{}" * 2_000_000, '{"a":' * 800_000, "[" * 4_000_000, '{"type":"result",' + " " * 4_000_000, "x" * 4_000_000):
+        assert read(f"{line}\n{blk('IN_PROGRESS', 'true')}", agent="claude").reply.explicit is True
+    assert time.perf_counter() - start < 10
+
+
+SHAPES = {
+    "flat": json.dumps({"status": "COMPLETE", "exit_signal": True, "work_type": "IMPLEMENTATION", "summary": "I did it."}),
+    "object": json.dumps(
+        {"result": f"I did it.\n{blk('COMPLETE', 'true')}", "sessionId": "s1", "metadata": {"files_changed": 1}}
+    ),
+    "typed object": result(f"I did it.\n{blk('COMPLETE', 'true')}"),
+    "array": json.dumps(
+        [
+            {"type": "system", "subtype": "init", "session_id": "s1"},
+            json.loads(assistant("first")),
+            json.loads(result(f"I did it.\n{blk('COMPLETE', 'true')}")),
+        ]
+    ),
+    "text": f"I did it.\n{blk('COMPLETE', 'true')}",
+    "flat in a result": result(json.dumps({"status": "COMPLETE", "exit_signal": True, "result": "I did it."})),
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_of_a_reply_is_read(shape: str, indent: int | None) -> None:
+    text = SHAPES[shape]
+    if indent and shape not in ("text", "flat in a result"):
+        text = json.dumps(json.loads(text), indent=indent)
+    for promised in (False, True):
+        reply = read(text, promised=promised).reply
+        assert (reply.explicit, reply.claim, reply.message, reply.block["STATUS"]) == (True, True, "i did it.", "complete")
+
+
+def test_a_block_in_the_prose_of_flat_json_counts_more_than_its_fields() -> None:
+    text = json.dumps({"status": "COMPLETE", "exit_signal": True, "summary": f"Not yet.\n{blk('IN_PROGRESS', 'false')}"})
+    assert (read(text).reply.explicit, read(text).reply.message) == (False, "not yet.")
+
+
+def test_what_a_time_out_leaves_on_standard_error_is_no_error() -> None:
+    assert read("", 124, "Warning: no colours\n").reply.errors == ()
+    assert read("", 1, "Warning: no colours\n").reply.errors == ("Warning: no colours",)
+
+
+def test_a_refused_file_tool_and_one_with_a_secret_are_no_gaps() -> None:
+    write = Denial("Write", {"file_path": "/t/CLAUDE.md", "content": "x"}, "t1")
+    secret = Denial("Bash", {"command": "curl -H 'Authorization: Bearer abcdefghijklmnop' x"}, "t2")
+    refused = {"Write /t/CLAUDE.md", "curl -H 'Authorization: Bearer [redacted] x"}
+    from guard.redact import redactor
+
+    refused.add(redactor()(secret.command or ""))
+    assert gaps([write, secret], ["Bash(ls)"], commands=refused, agent="claude") == ()
+    assert gaps([write], ["Bash(ls)"], commands={"Write /t/other.md"}, agent="claude") == ("Write",)
+    assert gaps([write], ["Bash(ls)"], agent="claude") == ("Write",)
 
 
 @given(st.binary(max_size=400), st.binary(max_size=100), st.sampled_from([0, 1, 124, None]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +18,20 @@ from typing import Any
 import pytest
 
 from guard.errors import BUSY, STATE, USAGE, GuardError
-from guard.loop import events, journal, lock, recovery
+from guard.loop import entries, journal, lock, recovery
 from guard.loop.command import Call
-from guard.loop.events import Alert, Entered, Steered, line
+from guard.loop.entries import line
+from guard.loop.events import Alert, BreakerChanged, Entered, Event, Steered
+from guard.loop.facts import Reply, Tokens
 from guard.loop.files import NAMES
+from guard.loop.identity import identity, place
 from guard.loop.journal import Bad, Good
-from guard.loop.state import OPEN, State
+from guard.loop.reading import Reading
+from guard.loop.record import Invalid
+from guard.loop.spending import spent
+from guard.loop.state import OPEN, Spent, State
 from guard.loop.status import status
-from guard.loop.store import Store, identity, peek, place
+from guard.loop.store import Store, peek
 from tests.loop.rig import START, It, Rig, times
 
 IDLE = It(message="i looked at it once more and then again", errors=("Error: x",))
@@ -319,10 +327,10 @@ def test_time_from_a_file_and_real_time_do_not_mix(state_dir: str) -> None:
 def test_a_later_version_is_refused_not_dropped(state_dir: str) -> None:
     store = ran(state_dir, It(edit=1))
     whole = lines_of(store)
-    before = events.stated(whole[-1][:-1])
+    before = entries.stated(whole[-1][:-1])
     assert before is not None
     text = '{"v":2,"seq":99,"t":"x","run":"","n":null,"ev":"new"}'
-    total = events.chained(before, text)
+    total = entries.chained(before, text)
     with open(f"{store.directory}/{journal.NAME}", "a") as file:
         file.write(f'{text[:-1]},"sum":"{total}"}}\n')
     with pytest.raises(GuardError, match="later version"):
@@ -371,77 +379,23 @@ def test_a_flush_that_fails_takes_the_conclusions_back_too(state_dir: str, monke
         assert again.state == store.state
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-CALLS = ("pwrite", "write", "rename", "fsync", "fdatasync", "unlink", "link", "truncate", "ftruncate")
-
-
-def test_killed_before_any_call_to_the_disk_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before each write, rename, fsync, link and unlink: the recorded iterations are there, and open stays open."""
-    monkeypatch.setattr(journal, "FULL", 12_000)
-    script = (It(edit=1), *times(3, IDLE))
-    total = _counted(str(tmp_path / "whole"), script, 1 << 30, monkeypatch)[0]
-    assert total > 100
-    for number in range(total):
-        state_dir = str(tmp_path / f"s{number}")
-        _, judged, was_open = _counted(state_dir, script, number, monkeypatch)
-        with opened(state_dir, START + 1_000_000) as again:
-            run = again.state.run
-            assert (run.counted if run else 0) >= judged, number
-            assert not was_open or again.state.breaker.state == OPEN, number
-            assert again.state.breaker.cause != "state_lost", number
-        shutil.rmtree(state_dir)
-
-
-def _counted(state_dir: str, script: tuple[It, ...], until: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, bool]:
-    """Runs until so many calls have been made: their number, the iterations recorded, whether the breaker was open."""
-    count = 0
-
-    def counting(real: Any) -> Any:
-        def call(*values: Any, **named: Any) -> Any:
-            nonlocal count
-            if count >= until:
-                raise Killed
-            count += 1
-            return real(*values, **named)
-
-        return call
-
-    store: Store | None = None
-    with monkeypatch.context() as patch:
-        for name in CALLS:
-            patch.setattr(os, name, counting(getattr(os, name)))
-        try:
-            store = opened(state_dir)
-            Rig(store=store, state=store.state).start("r1").play(script)
-        except Killed:
-            pass
-    if store is None:
-        return count, 0, False
-    store.close()
-    run = store.state.run
-    return count, run.counted if run else 0, store.state.breaker.state == OPEN
-
-
 def test_a_line_says_what_is_wrong_with_it(tmp_path: Path) -> None:
-    event = events.Event(1, START, "r", None, Alert("x", "info", "y"))
+    event = Event(1, START, "r", None, Alert("x", "info", "y"))
     text, total = line(event, "")
-    assert events.read(text, "") == event
+    assert entries.read(text, "") == event
     for change in ({"extra": 1}, {"kind": 3}, {"v": 0}, {"ev": "no"}, {"t": "noon"}, {"seq": -1}):
         values = json.loads(text) | change
         del values["sum"]
         plain = json.dumps(values, separators=(",", ":"))
-        with pytest.raises(events.Invalid):
-            events.read(f'{plain[:-1]},"sum":"{events.chained("", plain)}"}}', "")
+        with pytest.raises(Invalid):
+            entries.read(f'{plain[:-1]},"sum":"{entries.chained("", plain)}"}}', "")
     for name in ("v", "seq", "kind", "run"):
         values = {key: value for key, value in json.loads(text).items() if key not in ("sum", name)}
         plain = json.dumps(values, separators=(",", ":"))
-        with pytest.raises(events.Invalid):
-            events.read(f'{plain[:-1]},"sum":"{events.chained("", plain)}"}}', "")
-    with pytest.raises(events.Invalid):
-        events.read(text, total)
+        with pytest.raises(Invalid):
+            entries.read(f'{plain[:-1]},"sum":"{entries.chained("", plain)}"}}', "")
+    with pytest.raises(Invalid):
+        entries.read(text, total)
     path = tmp_path / "j"
     path.write_bytes(b"\xff\x00\n" + b"x" * 1000)
     assert [type(found) for found in journal.read(str(path))] == [Bad, Bad]
@@ -469,7 +423,7 @@ def test_ralph_finds_its_files_where_its_directory_is(tmp_path: Path) -> None:
     assert set(made) == set(
         """status.json progress.json .call_count .last_reset .exit_signals .response_analysis .circuit_breaker_state
         .circuit_breaker_history .ralph_session .ralph_session_history logs/ralph.log logs/ralph_error.log
-        logs/metrics.jsonl""".split()
+        logs/metrics.jsonl logs/exit_decisions.log""".split()
     )
     assert json.loads(made["status.json"])["status"] == "circuit_open"
     assert made[".call_count"] == "6\n"
@@ -515,3 +469,34 @@ def test_the_log_has_the_words_that_are_looked_for(state_dir: str) -> None:
         rig.finish(It(edit=1))
     with open(f"{store.directory}/loop.log") as file:
         assert "call counter reset for new hour" in file.read()
+
+
+def test_who_looks_at_a_lock_keeps_nobody_from_it(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("1 1\n")
+    with open(tmp_path / "lock", "rb") as looker:
+        fcntl.flock(looker, fcntl.LOCK_SH)
+        timer = threading.Timer(0.015, lambda: fcntl.flock(looker, fcntl.LOCK_UN))
+        timer.start()
+        taken = lock.Lock(str(tmp_path))
+        taken.take()
+        timer.join()
+    assert lock.owner(str(tmp_path)) == (os.getpid(), lock.started(os.getpid()))
+    taken.release()
+    assert lock.owner(str(tmp_path)) is None
+
+
+def test_what_a_session_has_cost_outlives_runs_and_lost_calls(state_dir: str) -> None:
+    """The client counts on: what a call took of which no end was recorded is in the difference of the next one."""
+    ran(state_dir, It(edit=1, session="a", cost=0.5, tokens=100), It(edit=1, session="a", cost=0.25, tokens=50), It(edit=1))
+    with opened(state_dir) as again:
+        assert again.state.spent == Spent("a", 0.75, Tokens(input=150))
+        rig = Rig(store=again, state=again.state).start("r2")
+        rig.check()
+        rig.reserve(It())  # and no end
+    with opened(state_dir) as again:
+        assert spent(Reading(Reply(), session="a", cost_usd=1.5), again.state.spent)[1] == 0.75
+        rig = Rig(store=again, state=again.state).start("r3").play((It(edit=1, session="b", cost=0.125),))
+        assert again.state.spent == Spent("b", 0.125)
+        rig.record(BreakerChanged("CLOSED", "CLOSED", actor="person", reason="the session is forgotten, what it took is not"))
+        assert again.state.session == ""
+        assert again.state.spent.session == "b"

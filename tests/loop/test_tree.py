@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from guard.loop import sketch
@@ -363,6 +363,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 200), st.sampled_from(" \t\r\n\u00a0\u3000")), max_size=20))
+@example("\x1f", [(0, "\u00a0")])
 def test_white_space_is_nothing_to_the_normal_form(text: str, blanks: list[tuple[int, str]]) -> None:
     other = text
     for at, blank in blanks:

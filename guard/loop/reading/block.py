@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterable
 
+from guard.loop.reading.said import text_of
+
 NAME = "RALPH_STATUS"
 _BEGIN, _END, _INDENTED = f"---{NAME}---", f"---END_{NAME}---", f"{NAME}:"
 _KEY = re.compile(r"[ \t]*[*_`]{0,3}([A-Z][A-Z_]{1,40})[*_`]{0,3}[ \t]*:[*_`]{0,3}(?:[ \t]+(.*)|[ \t]*)")
@@ -111,6 +113,19 @@ def flat(text: str) -> tuple[dict[str, str], str]:
     found: dict[str, str] = {}
     for name, value in values.items():
         if name in _FLAT and isinstance(value, str | bool | int):
-            found |= _valid(name.upper(), str(value))
-    prose = [value for name, value in values.items() if name in _PROSE and isinstance(value, str)]
+            found |= _valid(name.upper(), text_of(str(value)))
+    prose = [text_of(value) for name, value in values.items() if name in _PROSE and isinstance(value, str)]
     return (found, "\n".join(prose)) if found else ({}, text)
+
+
+def split_any(text: str) -> tuple[dict[str, str], str]:
+    """The keys of a text, and what is left of it: those of its status block, else those of flat JSON. A block within the prose of
+    flat JSON counts more than the fields beside it."""
+    keys, rest = split(text)
+    if keys:
+        return keys, rest
+    fields, prose = flat(rest)
+    if not fields:
+        return {}, rest
+    keys, rest = split(prose)
+    return keys or fields, rest

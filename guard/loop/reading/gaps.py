@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -25,21 +26,49 @@ def allow_list(text: str) -> tuple[str, ...]:
 
 
 def gaps(
-    denials: Iterable[Denial], allowed: Iterable[str], refused: Collection[str] = (), commands: Collection[str] = ()
+    denials: Iterable[Denial],
+    allowed: Iterable[str],
+    refused: Collection[str] = (),
+    commands: Collection[str] = (),
+    agent: str = "",
 ) -> tuple[str, ...]:
     """The real gaps, as `Bash(command)` or the tool's name. `refused`: ids of tool calls that guard refused itself, and
-    `commands` the commands, for what has no id in common."""
+    `commands` the commands as its log has them, for what has no id in common; `agent` is the client, where it is known."""
     patterns = tuple(_shell_patterns(allowed))
     found = []
     for one in denials:
         command = one.command
-        if (one.id and one.id in refused) or (command is not None and command in commands):
+        if (one.id and one.id in refused) or _is_guards(one, commands, agent):
             continue
         if command is None:
             found.append(one.tool or "a tool")
         elif not covered(command, patterns):
             found.append(f"{one.tool}({' '.join(command.split())[:_LONGEST]})")
     return tuple(dict.fromkeys(found))[:ERRORS]
+
+
+def _is_guards(denial: Denial, commands: Collection[str], agent: str) -> bool:
+    """Does guard's log have this very call among what it refused? There, secrets are taken out."""
+    if not commands:
+        return False
+    from guard.redact import named, redactor
+
+    shown = denial.command if denial.command is not None else _described(denial, agent)
+    return bool(shown) and (shown in commands or redactor(named(os.environ))(shown) in commands)
+
+
+def _described(denial: Denial, agent: str) -> str:
+    """The line that stands in guard's log for the call of a tool that is no shell."""
+    from guard.agents import files, read, table
+
+    client = table.CLIENTS.get(agent or "claude")
+    if client is None:
+        return ""
+    kind = table.kind(client, denial.tool, denial.arguments)
+    try:
+        return files.described(read.Call(table.BEFORE, "", denial.tool, kind, denial.arguments, "", "", denial.id, ""))
+    except read.Malformed:
+        return ""
 
 
 def _shell_patterns(allowed: Iterable[str]) -> Iterator[re.Pattern[str]]:

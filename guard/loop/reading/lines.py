@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -9,6 +10,52 @@ from collections.abc import Iterator
 LONGEST_LINE = 32 << 20  # bytes of a line that is read as one; what is longer is no event
 KEPT = 4 << 20  # bytes of an output that are kept as text, from its end
 _FILLED = re.compile(rb"[^\s][^\n]*")
+
+
+# How an output of another encoding begins: with its mark, or with an ASCII letter in every other byte.
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_WIDE = (
+    (re.compile(rb"(?:[\t\n\r -~]\0){2}", re.DOTALL), "utf-16-le"),
+    (re.compile(rb"(?:\0[\t\n\r -~]){2}", re.DOTALL), "utf-16-be"),
+)
+_ENOUGH = 4  # bytes that tell
+
+
+class Recoder:
+    """Makes UTF-8 of an output in UTF-16; every other one stays as it is."""
+
+    def __init__(self) -> None:
+        self._start: bytes | None = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        """The next piece; what cannot be told yet comes with a later one."""
+        if self._start is None:
+            return data if self._decoder is None else self._recoded(self._decoder.decode(data))
+        data = self._start + data
+        if len(data) < _ENOUGH and not data.endswith(b"\n"):
+            self._start = data
+            return b""
+        self._start = None
+        mark, encoding = self._encoding(data)
+        if encoding:
+            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+            return self._recoded(self._decoder.decode(data[len(mark) :]))
+        return data
+
+    def end(self) -> bytes:
+        """What is left."""
+        rest, self._start = self._start or b"", None
+        return rest if self._decoder is None else self._recoded(self._decoder.decode(b"", True))
+
+    @staticmethod
+    def _encoding(data: bytes) -> tuple[bytes, str]:
+        marked = next((pair for pair in _MARKS if data.startswith(pair[0])), None)
+        return marked or next(((b"", name) for pattern, name in _WIDE if pattern.match(data)), (b"", ""))
+
+    @staticmethod
+    def _recoded(text: str) -> bytes:
+        return text.encode("utf-8", "replace")
 
 
 class Lines:

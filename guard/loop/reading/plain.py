@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from guard.loop.error_lines import LONGEST, error_lines, uncoloured
 from guard.loop.facts import ERRORS, MESSAGE, Directive, Reply
 from guard.loop.reading import block, signals
+from guard.loop.reading.said import text_of
 from guard.loop.similarity import normalised
 
 VERBS = ("pause", "rescue", "mode")
@@ -36,9 +37,7 @@ def reply(
     `asked`: a tool was used that asks the user; `earlier_lines`: non-empty lines in front of this text that were not kept.
     """
     text = uncoloured(text.replace("\r\n", "\n"))
-    keys, rest = block.split(text)
-    if not keys:
-        keys, rest = block.flat(rest)
+    keys, rest = block.split_any(text)
     outside = list(_outside_fences(rest.split("\n")))
     own = rest[-_SEARCHED:]
     explicit = {"true": True, "false": False}.get(keys.get("EXIT_SIGNAL", ""))
@@ -105,7 +104,7 @@ def _directive(verb: str, text: str) -> Directive:
         return Directive(verb, error="what follows is not JSON")
     if not isinstance(values, dict) or not isinstance(values.get("reason"), str) or not values["reason"].strip():
         return Directive(verb, error='it has no {"reason": "..."}')
-    reason = values["reason"].strip()[:LONGEST]
+    reason = text_of(values["reason"]).strip()[:LONGEST]
     if verb not in VERBS:
         return Directive(verb, reason, f"an agent may ask for {', '.join(VERBS)} only")
     if verb == "mode" and values.get("mode", "manual") != "manual":
