@@ -1,0 +1,1 @@
+"""Report: what loops have done, computed from their journals alone."""
