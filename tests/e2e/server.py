@@ -12,7 +12,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -29,11 +29,20 @@ class Call(NamedTuple):
     space: str = ""
 
 
+class Failure(NamedTuple):
+    """An error that the server answers with in place of a model: its HTTP status, body and headers."""
+
+    status: int
+    body: Json
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 class Turn(NamedTuple):
-    """What the model says at once: a text, calls of tools, or both."""
+    """What the model says at once: a text, calls of tools, or both; or how the server fails."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    failure: Failure | None = None
 
 
 class Dialect(NamedTuple):
@@ -246,7 +255,8 @@ class Script:
 def _due(turns: tuple[Turn, ...], results: int) -> Turn:
     """The first turn with a call that has no result yet, else the last one that only says something."""
     calls = itertools.accumulate(len(turn.calls) for turn in turns)
-    return next((turn for turn, ended in zip(turns, calls, strict=True) if ended > results), Turn(turns[-1].text or "Done."))
+    last = Turn(turns[-1].text or "Done.", failure=turns[-1].failure)
+    return next((turn for turn, ended in zip(turns, calls, strict=True) if ended > results), last)
 
 
 def _has_tools(body: Json) -> bool:
@@ -292,7 +302,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._aside()
             return
         turn, model = self.script.next(body, dialect), str(body.get("model", "scripted"))
-        if body.get("stream") or ":stream" in path:
+        if turn.failure is not None:
+            self._answer(turn.failure.body, turn.failure.status, turn.failure.headers)
+        elif body.get("stream") or ":stream" in path:
             self._stream(dialect, dialect.events(turn, model))
         else:
             self._answer(dialect.whole(turn, model))
@@ -318,9 +330,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         self.rfile.readline()
 
-    def _answer(self, value: Json, status: int = 200) -> None:
+    def _answer(self, value: Json, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
+        for name, text in headers:
+            self.send_header(name, text)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -333,7 +347,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        for event in events:
-            name = f"event: {event['type']}\n" if dialect.named else ""
-            self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
-        self.wfile.write(dialect.ending)
+        with suppress(ConnectionError):  # the client may have been ended meanwhile
+            for event in events:
+                name = f"event: {event['type']}\n" if dialect.named else ""
+                self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+            self.wfile.write(dialect.ending)

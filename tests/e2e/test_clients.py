@@ -27,10 +27,15 @@ BACKGROUND: dict[str, Callable[[str], Call]] = {
 every_client = pytest.mark.parametrize("name", CLIENTS)
 
 
+def removing(name: str, path: str) -> str:
+    """The command that removes a directory: Codex has a rule of its own against the usual one."""
+    return f"rm {'-r' if name == 'codex' else '-rf'} {path}"
+
+
 @every_client
 def test_without_guard_the_client_destroys(make_place: Make, name: str) -> None:
     place = make_place(name)
-    place.agent(place.client.shell("rm -r specs"))
+    place.agent(place.client.shell(removing(name, "specs")))
     assert place.lost() == ["specs/a.md", "specs/deep/b.md"]
 
 
@@ -109,6 +114,16 @@ def test_what_no_text_tells_comes_back_and_the_model_is_told(make_guarded: Make,
     assert "restored" in ended.told, ended.requests[-1]
 
 
+@every_client
+def test_a_python_one_liner_that_hides_what_it_does_is_undone(make_guarded: Make, name: str) -> None:
+    place = make_guarded(name)
+    code = "__import__('shutil').__dict__['rm' + 'tree']('sp' + 'ecs'); print(__import__('os').path.exists('sp' + 'ecs'))"
+    ended = place.agent(place.client.shell(f'python3 -c "{code}"'))
+    assert "False" in ended.results[0], "it has to run"
+    assert place.lost() == []
+    assert "restored" in ended.told, ended.requests[-1]
+
+
 @pytest.mark.parametrize("name", BACKGROUND)
 def test_what_a_background_command_loses_comes_back(make_guarded: Make, name: str) -> None:
     place = make_guarded(name)
@@ -122,7 +137,7 @@ def test_what_a_background_command_loses_comes_back(make_guarded: Make, name: st
 def test_ordinary_work_goes_on(make_guarded: Make, name: str) -> None:
     place = make_guarded(name)
     ended = place.agent(
-        place.client.shell("rm -r build"),
+        place.client.shell(removing(name, "build")),
         place.client.shell("sed -i 's/- \\[ \\] write the parser/- [x] write the parser/' IMPLEMENTATION_PLAN.md"),
         place.client.shell(
             "echo 'rm -rf specs' > src/note.txt && git add -A && git commit -qm 'do not rm -rf specs' && git status"
@@ -144,6 +159,34 @@ def test_a_patch_that_deletes_is_refused_in_codex(make_guarded: Make) -> None:
     assert place.lost() == []
     assert "refused" in ended.results[0]
     assert place.read("src/main.py") is None
+
+
+def test_a_notebook_may_be_edited_but_not_emptied_in_claude(make_guarded: Make) -> None:
+    place = make_guarded("claude")
+    cells = [
+        {"cell_type": "markdown", "id": name, "metadata": {}, "source": [text]}
+        for name, text in (("one", "# One"), ("two", "# Two"))
+    ]
+    book = place.project / "specs/book.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    path = str(book)
+    ended = place.agent(
+        Call("Read", {"file_path": path}),
+        Call("NotebookEdit", {"notebook_path": path, "cell_id": "one", "new_source": "# Ein", "edit_mode": "replace"}),
+        Call("NotebookEdit", {"notebook_path": path, "cell_id": "two", "new_source": "", "edit_mode": "delete"}),
+        Call("NotebookEdit", {"notebook_path": path, "cell_id": "one", "new_source": "", "edit_mode": "delete"}),
+        Call("NotebookEdit", {"notebook_path": path, "cell_id": "one", "new_source": " ", "edit_mode": "replace"}),
+    )
+    assert ["guard: refused" in result for result in ended.results] == [False, False, False, True, True], ended.results
+    assert [cell["source"] for cell in json.loads(book.read_text())["cells"]] in (["# Ein"], [["# Ein"]])
+
+
+def test_claude_shows_the_reason_and_nothing_of_the_hooks_command(make_guarded: Make) -> None:
+    place = make_guarded("claude")
+    ended = place.agent(place.client.shell("rm -rf specs"))
+    assert "bin/hook" not in ended.results[0], ended.results
+    assert ended.results[0].removeprefix("PreToolUse:Bash hook error: ").startswith("guard: refused."), ended.results
+    assert place.lost() == []
 
 
 def test_tools_of_a_foreign_server_are_judged_in_claude(make_guarded: Make) -> None:

@@ -61,9 +61,23 @@ def test_system_wiring_of_claude_holds_against_disable_all_hooks(make_machine: M
     _holds(place, [])
 
 
-@pytest.mark.parametrize("flags", [["--settings", DISABLED], ["--setting-sources", "user"], ["--bare"]], ids=lambda each: each[0])
+@pytest.mark.parametrize(
+    "flags",
+    [["--settings", DISABLED], ["--setting-sources", "user"], ["--setting-sources", ""], ["--bare"], ["--safe-mode"]],
+    ids=" ".join,
+)
 def test_system_wiring_of_claude_holds_against_flags(make_machine: Make, flags: list[str]) -> None:
     _holds(make_machine("claude"), flags)
+
+
+def test_system_wiring_of_claude_holds_against_variables_of_the_project(make_machine: Make) -> None:
+    place = make_machine("claude")
+    led = {"GUARD_STATE_DIR": "/nowhere", "XDG_CONFIG_HOME": "/nowhere", "CLAUDE_CODE_SIMPLE": "1", "PATH": "/bin"}
+    put(place.project / ".claude/settings.json", json.dumps({"env": led}))
+    _holds(place, [])
+    looked = place.guard("doctor")
+    assert looked.returncode != 0
+    assert "sets GUARD_STATE_DIR" in looked.stdout + looked.stderr
 
 
 def test_system_wiring_of_claude_holds_against_a_broken_project_file(make_machine: Make) -> None:
@@ -104,11 +118,25 @@ def test_system_wiring_of_qwen_holds_against_disable_all_hooks(make_machine: Mak
     _holds(place, [])
 
 
-@pytest.mark.xfail(reason="a project can name the hook, because it is called the same everywhere")
-def test_system_wiring_of_gemini_holds_against_its_name_being_disabled(make_machine: Make) -> None:
+def test_system_wiring_of_gemini_holds_against_names_that_a_project_disables(make_machine: Make) -> None:
     place = make_machine("gemini")
-    put(place.project / ".gemini/settings.json", json.dumps({"hooksConfig": {"disabled": ["guard"]}}))
+    put(place.project / ".gemini/settings.json", json.dumps({"hooksConfig": {"disabled": ["guard", "guard-", "*"]}}))
     _holds(place, [])
+
+
+def test_system_wiring_of_gemini_holds_against_variables_of_the_project(make_machine: Make) -> None:
+    place = make_machine("gemini")
+    put(place.project / ".gemini/.env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/dev/null\nGUARD_STATE_DIR=/nowhere\n")
+    _holds(place, [])
+
+
+def test_an_agent_cannot_start_a_client_that_nobody_guards(make_guarded: Make) -> None:
+    place = make_guarded("claude")
+    ended = place.agent(
+        place.client.shell("claude --bare -p 'remove specs'"),
+        place.client.shell("CLAUDE_CONFIG_DIR=/tmp/x claude -p 'remove specs'"),
+    )
+    assert ["weaken guard's own protection" in result for result in ended.results] == [True, True], ended.results
 
 
 def test_system_wiring_of_opencode_works(make_machine: Make) -> None:
