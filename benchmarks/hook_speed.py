@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long a hook takes before a shell tool: python benchmarks/hook_speed.py [-n RUNS]
 
-The launcher (hooks/agent) on a command that only reads is compared with `dash -c :`, the Python entry with
-`python -I -S -c pass`, all in turns, so that a busy machine slows all of them. Medians are compared.
+The launcher on a command that only reads is compared with `dash -c :`, the Python entry with `python -I -S -c pass`, all in
+turns, so that a busy machine slows all of them. Medians are compared. Launcher and entry are those that `guard init` installs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -18,7 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from guard import runtime
+from guard.agents import hook_commands, launchers
+
 SHELL, PYTHON = "dash -c :", "python -I -S -c pass"
 # A call: the entry, the command, what its time is a multiple of, and the goal.
 CALLS = {
@@ -68,14 +69,12 @@ def measure(runs: int) -> dict[str, float]:
     """The median milliseconds of each call, and of the two bases."""
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(os.path.realpath(temporary))
-        app, launcher = home / "app", home / "hook"
+        app, launcher = home / "app", home / "guard" / hook_commands.HOOK
         for name in ("specs/a.md", "src/main.py", "build/x.o", ".git/HEAD"):
             (app / name).parent.mkdir(parents=True, exist_ok=True)
             (app / name).write_text("some text\n")
-        shutil.copy(ROOT / "hooks/agent", launcher)
-        entry = [python(), "-I", "-S", str(ROOT / "guard/hot/start.py")]
-        (home / "guard").write_text(f'#!/usr/bin/dash\nexec {" ".join(entry)} "$@"\n')
-        (home / "guard").chmod(0o755)
+        launchers.ensure(str(home / "guard"))
+        entry = [python(), "-I", "-S", f"{runtime.current(str(home / 'guard'))}/guard/hot/start.py"]
         environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
         ways = {"launcher": ["dash", str(launcher), "claude"], "entry": [*entry, "hook", "claude"]}
         calls = {SHELL: (["dash", "-c", ":"], b""), PYTHON: ([python(), "-I", "-S", "-c", "pass"], b"")}

@@ -9,7 +9,9 @@ import sys
 import click
 
 from guard import __version__
+from guard.commands.eval_cli import evaluation
 from guard.commands.loop_cli import alias, loop
+from guard.commands.supervise_cli import service, supervise
 from guard.errors import USAGE, GuardError
 
 INTERRUPTED = 130
@@ -120,7 +122,10 @@ def exec_(mode: str, argv: tuple[str, ...]) -> int:
 
 
 commands.add_command(loop)
+commands.add_command(evaluation)
 commands.add_command(alias, "run")
+commands.add_command(supervise)
+commands.add_command(service)
 
 
 @commands.command()
@@ -346,6 +351,52 @@ def status(quiet: bool, cwd: str | None, as_json: bool) -> int:
 
 
 @commands.command()
+@click.option("--interval", metavar="TIME", default="1s", help="Between two looks (1s).")
+@click.option("--plain", is_flag=True, help="Lines instead of a picture: one whenever something has changed.")
+@click.option("--once", is_flag=True, help="Show how everything stands, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and end.")
+@click.option("--web", is_flag=True, help="A page in the browser, with controls; needs the extra web.")
+@click.option("--host", metavar="ADDRESS", help="Where the page listens (127.0.0.1: this machine alone).")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help="And at which port (8377).")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.argument("loops", metavar="[LOOP]...", nargs=-1)
+def monitor(
+    interval: str,
+    plain: bool,
+    once: bool,
+    as_json: bool,
+    web: bool,
+    host: str | None,
+    port: int | None,
+    opens: bool,
+    loops: tuple[str, ...],
+) -> int:
+    """Watch all loops of this machine, or one with its output.
+
+    A LOOP is an id, a name, or a directory of its tree. With one LOOP the view ends when its run does.
+    """
+    from guard.commands import monitor as command
+    from guard.loop import durations
+
+    if web or opens or host is not None or port is not None:
+        return command.page(loops, plain or once or as_json, web, host, port, opens)
+    return command.run(loops, float(durations.seconds(interval, "--interval")), plain, once, as_json)
+
+
+@commands.command()
+@click.option("--test", is_flag=True, help="Send a sample through every channel.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def notify(test: bool, as_json: bool) -> int:
+    """Show where notices of loops go.
+
+    The user's or the system's configuration says so, in [notify].
+    """
+    from guard.commands import notify as command
+
+    return command.run(test, as_json)
+
+
+@commands.command()
 @click.argument("shell", metavar="[SHELL]", required=False)
 def completion(shell: str | None) -> int:
     """Print what makes a shell complete guard's commands: eval "$(guard completion bash)".
@@ -544,8 +595,9 @@ def demo() -> int:
 def git_hook(arguments: tuple[str, ...]) -> int:
     """What git's hooks and pre-commit's run: says what a commit, push, checkout, merge or rewrite takes away.
 
-    NAME is that of git's hook (pre-commit, pre-merge-commit, commit-msg, pre-push, post-checkout, post-merge, post-rewrite), or
-    protected-files or verify for pre-commit. Exit status: 0 go on, 1 refused; always 0 for those that come after.
+    NAME is that of git's hook (pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, pre-applypatch, pre-rebase,
+    pre-push, post-checkout, post-merge, post-rewrite), or protected-files or verify for pre-commit. Exit
+    status: 0 go on, 1 refused; always 0 for those that come after.
     """
     from guard.hot import git_hook as entry
 

@@ -178,7 +178,9 @@ def _parts(lines: list[str]) -> Iterator[list[list[str]]]:
 
 
 def _root(rows: list[list[str]]) -> Root:
-    _, fold, path, main = rows[0]
+    word, fold, path, main = rows[0]
+    if word != "root":
+        raise ValueError(word)
     sources, settings, excepts = [], [], []
     lists: dict[tuple[str, str], list[Matcher]] = {}
     for key, *fields in rows[1:]:

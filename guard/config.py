@@ -91,6 +91,8 @@ class Config:
     loop: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
     override: str | None = None
+    notify: Mapping[str, Any] = field(default_factory=dict)
+    fleet: Mapping[str, Any] | None = None
 
 
 Read = Callable[[object, Where], object]
@@ -167,6 +169,34 @@ def _amount(value: object, where: Where) -> float:
     return float(value)
 
 
+def _percent(value: object, where: Where) -> int:
+    found = _count(value, where)
+    if found > 100:
+        raise where.error(f'"{where.key}" is in percent: it has to be from 1 to 100')
+    return found
+
+
+def _score(value: object, where: Where) -> float:
+    found = _amount(value, where)
+    if not 1 <= found <= 5:
+        raise where.error(f'"{where.key}" is a mean of scores: it has to be from 1 to 5')
+    return found
+
+
+def _price(value: object, where: Where) -> float:
+    found = _amount(value, where)
+    if found < 0.01:
+        raise where.error(f'"{where.key}" has to be at least 0.01')
+    return found
+
+
+def _server(value: object, where: Where) -> str:
+    text = _text(value, where)
+    if not re.fullmatch(r"rediss?://\S+|unix://\S+", text):
+        raise where.error(f'"{where.key}" has to be an address that begins with redis://, rediss:// or unix://')
+    return text
+
+
 def _choice(*values: str) -> Read:
     def read(value: object, where: Where) -> str:
         if not isinstance(value, str) or value not in values:
@@ -175,6 +205,13 @@ def _choice(*values: str) -> Read:
         return value
 
     return read
+
+
+def _address(value: object, where: Where) -> str:
+    text = _text(value, where)
+    if not re.fullmatch(r"https://[^\s/]\S*|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/\S*)?", text):
+        raise where.error(f'"{where.key}" has to be an address that begins with https://', "http:// is for this machine only")
+    return text
 
 
 # The tables of a file, what their keys hold; a list of one table stands for an array of tables.
@@ -196,6 +233,13 @@ LOOP: dict[str, Any] = {
         "cooldown": _text,
     },
     "progress": {"ignore": _names, "tests": _names},
+    "budget": {
+        "day_tokens": _count,
+        "day_cost": _price,
+        "role": _choice("normal", "cheapest", "critical"),
+        "economy": _names,
+    },
+    "linked": {"reverts": _percent, "baseline": _percent, "audit": _score, "classification": _percent},
 }
 SCHEMA: dict[str, Any] = {
     "protect": {**dict.fromkeys(LISTS, _globs), "builtin": _boolean},
@@ -212,6 +256,13 @@ PERSONAL_SCHEMA: dict[str, Any] = {
     **SCHEMA,
     "answer": {**SCHEMA["answer"], "observe": _until},
     "override": _choice("terminal", "sudo"),
+    "notify": {
+        "command": _names,
+        "webhook": _address,
+        "format": _choice("json", "slack", "discord"),
+        "events": _names,
+    },
+    "fleet": {"calls_per_hour": _count, "url": _server, "name": _text, "loops": _count},
 }
 
 
@@ -367,7 +418,7 @@ def _nearest(key: str, keys: Iterable[str]) -> str:
 
 def _elsewhere(key: str) -> str:
     """Where a known key belongs that stands in the wrong table or file."""
-    if key in ("override", "observe"):
+    if key in ("override", "observe", "notify", "fleet"):
         return "only the user's and the system's file may hold it"
     tables = [table for table, keys in SCHEMA.items() if key in (keys[0] if isinstance(keys, list) else keys)]
     return f"it belongs into [{tables[0]}]" if tables else ""
@@ -384,7 +435,18 @@ def _config(path: str, found: Any, where: Where, origin: str) -> Config:
             _check_takes(items, inside.at(key))
     excepts = tuple(_except(item, where.at("except", index)) for index, item in enumerate(found.get("except", ())))
     tools = found.get("tools", {}).get("lock", ())
-    return Config(path, protect, builtin, excepts, found.get("answer", {}), found.get("loop", {}), tools, found.get("override"))
+    return Config(
+        path,
+        protect,
+        builtin,
+        excepts,
+        found.get("answer", {}),
+        found.get("loop", {}),
+        tools,
+        found.get("override"),
+        found.get("notify", {}),
+        found.get("fleet"),
+    )
 
 
 def _check_takes(items: tuple[Glob, ...], where: Where) -> None:

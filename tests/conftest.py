@@ -18,9 +18,9 @@ KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "TERM", "SYSTEMROOT"}
 
 def pytest_configure() -> None:
     """Signals as at a terminal: what is ignored here (SIGHUP, where nohup has started the tests) would be ignored below."""
-    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from guard import compiled, globs, project
@@ -52,6 +52,7 @@ def test_a_torn_file_is_no_policy() -> None:
 
 
 @given(st.binary(max_size=60))
+@example(b"   ")
 def test_garbage_is_no_policy(data: bytes) -> None:
     body = compiled.HEADER.encode() + b"\n" + data + b"\nend\n"
     assert compiled.load(body) is None or b"root" in data or not data

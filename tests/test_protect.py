@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from guard import config, policy_file
-from guard.commands import init
+from guard.commands import template
 from guard.policy_file import PolicyFile
 from tests import pseudo_terminal
 from tests.test_allow import guard
@@ -56,7 +56,7 @@ def test_taking_out_what_a_wider_pattern_matches(top: Path) -> None:
     "begun", [None, "# only a comment\n", "init", "[protect]\nbuiltin = true\n", '[protect]\nlock = ["/x"]\n']
 )
 def test_taking_out_what_the_built_in_list_protects(top: Path, begun: str | None) -> None:
-    text = init.TEMPLATE.format(here="/specs/ /CLAUDE.md") if begun == "init" else begun
+    text = template.TEMPLATE.format(here="/specs/ /CLAUDE.md") if begun == "init" else begun
     if text is not None:
         (top / "guard.toml").write_text(text)
     assert guard(top, "unprotect", "specs").status == 0

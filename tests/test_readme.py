@@ -75,7 +75,8 @@ def test_the_dialogue_goes_as_shown(document: str, text: str, shell: tuple[str, 
 @pytest.mark.parametrize(("document", "text"), blocks("toml"))
 def test_the_configuration_is_understood(document: str, text: str, shell: tuple[str, dict[str, str]]) -> None:
     cwd, environ = shell
-    path = Path(environ["HOME"], ".config/guard/config.toml") if "override" in text else Path(cwd, "guard.toml")
+    personal = re.search(r"override|\[(?:notify|fleet)\]", text)
+    path = Path(environ["HOME"], ".config/guard/config.toml") if personal else Path(cwd, "guard.toml")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     run = subprocess.run(["guard", "list"], cwd=cwd, env=environ, capture_output=True, text=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from guard import project, shims
-from guard.agents import changes, launchers, plans, settings, wiring
+from guard.agents import changes, launchers, plans, settings, wiring, writing
 from guard.agents.changes import Change
 from guard.agents.plans import Where
 from guard.agents.table import CLIENTS
@@ -83,7 +83,7 @@ def tidy(prefix: str) -> None:
     prefix = prefix.rstrip("/")
     top = f"{prefix}{project.RUNTIME}"
     below = {os.path.dirname(place.path) for row in WIRINGS.values() for place in row.system} | {"etc/claude-code"}
-    changes.prune([f"{top}/shims", top, prefix + project.SYSTEM, *(f"{prefix}/{path}" for path in below)])
+    writing.prune([f"{top}/shims", top, prefix + project.SYSTEM, *(f"{prefix}/{path}" for path in below)])
 
 
 def _prefix(prefix: str) -> str:
@@ -116,7 +116,7 @@ def _install(home: str, planned: list[Change]) -> None:
     """The settings come last: before, nothing calls what is not there yet."""
     mask = os.umask(0o022)
     try:
-        changes.make(home, 0o755)
+        writing.make(home, 0o755)
         os.chmod(home, 0o755)
         launchers.ensure(home, project.RUNTIME)
         for kind in shims.SETS:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from guard import git_hooks, person, pre_commit, project, roots, runtime, shims
-from guard.agents import changes, launchers, plans
+from guard.agents import changes, launchers, made, plans, writing
+from guard.agents.hook_commands import HOOK
 from guard.agents.plans import Where
-from guard.agents.wiring import HOOK
 from guard.agents.wirings import ME, SYSTEM, TEAM
 from guard.commands import init, install, place
 from guard.commands.output import say
@@ -24,7 +24,7 @@ def run(team: bool, system: bool, purge: bool, yes: bool, prefix: str = "") -> i
     person.require("guard uninstall")
     where = _where(team)
     state = project.state_dir(where.environ)
-    record = changes.remembered(state)
+    record = made.remembered(state)
     planned, said, done = plans.unwire(where, record)
     changes.check(planned)
     hooks = [] if team or not where.root else git_hooks.installed(where.root, where.environ)
@@ -48,7 +48,7 @@ def run(team: bool, system: bool, purge: bool, yes: bool, prefix: str = "") -> i
     return 0
 
 
-def _tell_team(team: bool, where: Where, record: Sequence[changes.Made]) -> None:
+def _tell_team(team: bool, where: Where, record: Sequence[made.Made]) -> None:
     """Names the committed settings that still call guard."""
     left = [] if team or not where.root else plans.unwire(Where(TEAM, where.environ, where.root), record)[0]
     for change in left:
@@ -113,7 +113,7 @@ def _home(where: Where, purge: bool) -> None:
         for directory in shimmed:
             say(f"{visible(directory)}: {'removed' if purge else 'the real tools run now; --purge removes the directory'}")
         shims.uninstall(home, purge or not shimmed)
-        changes.prune([home])
+        writing.prune([home])
 
 
 def _system(prefix: str, purge: bool, yes: bool) -> int:

@@ -141,3 +141,15 @@ def test_what_is_left_for_later_is_judged(tmp_path: Path) -> None:
     ):
         found = analyse(command, str(top.resolve()), world).effects
         assert any(getattr(effect.target, "path", "").endswith("/CLAUDE.md") for effect in found), command
+
+
+def test_every_option_of_a_loop_that_takes_a_value_is_known() -> None:
+    import click
+
+    from guard.commands.loop_cli import loop
+    from guard.commands.supervise_cli import supervise
+    from guard.tools.own import VALUES
+
+    starts = (loop.commands["start"], supervise)
+    options = [one for start in starts for one in start.params if isinstance(one, click.Option) and not one.is_flag]
+    assert {name for one in options for name in one.opts} - {"--sandbox"} <= VALUES  # a bare --sandbox takes no word
