@@ -61,15 +61,17 @@ def repair(
     wanted: Wanted = lost,
     progress: Progress | None = None,
     unprotected: bool = False,
+    shared: bool = False,
 ) -> list[Restored]:
     """Restores the wanted among all changes since a manifest, until there is nothing more that can be done.
 
-    `unprotected` as for verify().
+    `unprotected` and `shared` as for verify().
     """
     done: dict[str, Restored] = {}
     _sweep(manifest, vault)
     for _ in range(ROUNDS):
-        changes = _outermost([each for each in verify(manifest, vault, policy, unprotected=unprotected) if wanted(each)])
+        found = verify(manifest, vault, policy, unprotected=unprotected, shared=shared)
+        changes = _outermost([each for each in found if wanted(each)])
         new = [each for each in changes if each.path not in done or done[each.path].outcome in (RESTORED, REMOVED)]
         if not new:
             break

@@ -86,7 +86,7 @@ def _settled(root: str, use: Use, allowed: _Allowed, policy: Policy, state: str)
     vault = Vault(state, root)
     manifest = vault.named(use.baselines[root])
     way = Manifest.of(manifest.head, _steps(manifest, vault, policy, allowed)) if allowed.others else manifest
-    watch = Watch(root, policy, Snapshot(vault, way, Pin(vault, manifest.head.name), fresh=False))
+    watch = Watch(root, policy, Snapshot(vault, way, Pin(vault, manifest.head.name), fresh=False), shared=bool(allowed.others))
     leave = Leave(use.time, root, policy, state)
     try:
         found = over(watch, lambda change: allowed.excuses(change) or leave(change))
@@ -103,7 +103,8 @@ def _later(vault: Vault, manifest: Manifest) -> list[str]:
 
 def _steps(manifest: Manifest, vault: Vault, policy: Policy, allowed: _Allowed) -> Iterator[Entry]:
     """The entries of a manifest, those that seem lost as of the last snapshot to which only edits lead."""
-    gone = {each.path: each.kind for each in verify(manifest, vault, policy) if lost(each) and not allowed.excuses(each)}
+    changes = verify(manifest, vault, policy, shared=True)
+    gone = {each.path: each.kind for each in changes if lost(each) and not allowed.excuses(each)}
     if gone:
         time.sleep(AGAIN)
     later = []

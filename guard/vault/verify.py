@@ -87,12 +87,18 @@ class Change:
 
 
 def verify(
-    manifest: Manifest, vault: Vault, policy: Policy, pause: Callable[[float], None] | None = None, unprotected: bool = False
+    manifest: Manifest,
+    vault: Vault,
+    policy: Policy,
+    pause: Callable[[float], None] | None = None,
+    unprotected: bool = False,
+    shared: bool = False,
 ) -> list[Change]:
     """All that happened to the protected paths since a manifest, in the order of paths; what only was touched is left out.
 
     Levels are those of the manifest; the policy says what is protected among files that are new. With `unprotected`, entries
-    without a level count, too, as in what was kept aside. `pause` lets time pass before a loss is looked at again.
+    without a level count, too, as in what was kept aside. `pause` lets time pass before a loss is looked at again. `shared`:
+    several are at work, so that a new file with the same content may be somebody else's; only what was renamed counts as moved.
     """
     with vault.lock():
         hidden: list[Entry] = []
@@ -106,7 +112,7 @@ def verify(
         changes = [made for entry, now in judged if (made := _change(entry, now, manifest.head.before, evidence, pin))]
         changes += [Change(NOT_JUDGED, entry, False) for entry in hidden if entry.level]
         changes += _created(manifest, found, policy)
-        return sorted(_with_moves(changes), key=lambda each: os.fsencode(each.path))
+        return sorted(_with_moves(changes, shared), key=lambda each: os.fsencode(each.path))
 
 
 def _look_again(found: list[Found], pause: Callable[[float], None]) -> None:
@@ -177,12 +183,12 @@ def _new(path: str, policy: Policy, tree: World, known: set[str]) -> Iterator[Ch
             yield Change(CREATED, entry_of(new, level, now), level == LOCK)
 
 
-def _with_moves(changes: list[Change]) -> Iterator[Change]:
+def _with_moves(changes: list[Change], shared: bool) -> Iterator[Change]:
     """Joins what is missing with what is new elsewhere under a level that is as strong, where it holds the same."""
     new = [each for each in changes if each.kind == CREATED and each.old.kind in (FILE, LINK)]
     moved: dict[str, Change] = {}
     for each in changes:
-        to = next((other for other in new if _is_moved(each, other)), None) if each.kind == MISSING else None
+        to = next((other for other in new if _is_moved(each, other, shared)), None) if each.kind == MISSING else None
         if to is not None:
             new.remove(to)
             moved[each.path] = moved[to.path] = to
@@ -193,8 +199,10 @@ def _with_moves(changes: list[Change]) -> Iterator[Change]:
             yield Change(MOVED, each.old, each.level == LOCK, to=moved[each.path].path)
 
 
-def _is_moved(gone: Change, new: Change) -> bool:
+def _is_moved(gone: Change, new: Change, shared: bool) -> bool:
     old, now = gone.old, new.old
+    if shared and (old.device, old.inode, old.mtime) != (now.device, now.inode, now.mtime):
+        return False
     if old.kind != now.kind or RANK[new.level] < RANK[gone.level] or old.size != now.size:
         return False
     if old.kind == LINK:

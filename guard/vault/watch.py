@@ -18,11 +18,12 @@ Excused = Callable[[Change], bool]  # is it what a rule allows this very command
 
 @dataclass(frozen=True)
 class Watch:
-    """One root under watch. While this lives its snapshot is not cleared away."""
+    """One root under watch. While this lives its snapshot is not cleared away. `shared`: others are at work there, too."""
 
     root: str
     policy: Policy
     taken: Snapshot
+    shared: bool = False
 
     @property
     def manifest(self) -> Manifest:
@@ -62,11 +63,15 @@ def over(watch: Watch, excused: Excused = lambda change: False) -> Aftermath:
     Raises GuardError where what stands in the way cannot be kept; then nothing has been done.
     """
     vault = watch.taken.vault
-    changes = [each for each in verify(watch.manifest, vault, watch.policy) if not excused(each)]
+    changes = [each for each in verify(watch.manifest, vault, watch.policy, shared=watch.shared) if not excused(each)]
     left = tuple(each for each in changes if each.kind == LEFT or (each.kind == MOVED and each.violation))
     if not any(map(lost, changes)):
         return Aftermath(watch, left=left)
-    done = repair(watch.manifest, vault, watch.policy, lambda each: lost(each) and not excused(each))
+
+    def wanted(change: Change) -> bool:
+        return lost(change) and not excused(change)
+
+    done = repair(watch.manifest, vault, watch.policy, wanted, shared=watch.shared)
     return Aftermath(watch, tuple(done), left)
 
 

@@ -421,6 +421,25 @@ def test_a_file_that_another_tool_is_writing_is_left_to_that(agent: Agent) -> No
     assert path.read_text() == "new\n" * 30
 
 
+def test_a_file_of_the_same_content_that_another_tool_creates_is_no_place_where_a_lost_one_went(agent: Agent) -> None:
+    mine, other = agent.path("specs/template.md"), agent.path("specs/copy-of-another.md")
+    mine.write_text("template\n")
+    agent.before("t1")
+    Agent(agent.project, "s2").before("t2")
+    other.write_text("template\n")
+    mine.unlink()
+    assert "template.md" in agent.after("t1")
+    assert mine.read_text() == other.read_text() == "template\n"
+
+
+def test_what_a_tool_renames_while_another_runs_stays_renamed(agent: Agent) -> None:
+    agent.before("t1")
+    Agent(agent.project, "s2").before("t2")
+    agent.path("specs/a.md").rename(agent.path("specs/renamed.md"))
+    assert agent.after("t1") == ""
+    assert not agent.path("specs/a.md").exists()
+
+
 def test_many_agents_at_once_keep_what_they_wrote_and_lose_nothing(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("guard.vault.settle.PATIENCE", 120.0)  # however busy the machine is
     count = int(os.environ.get("GUARD_AT_ONCE", "5"))
