@@ -122,10 +122,10 @@ def test_what_is_added_behind_a_line_end_takes_nothing_away(old: bytes, more: by
 
 
 def test_large_files_are_compared_in_time() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     old = b"".join(b"line %d of the old file\n" % n for n in range(40_000))
     new = b"".join(b"line %d of the new file\n" % n for n in range(40_000))
     assert survival(old, new) < HALF
     assert survival(b"a" * 1024, b"a" * 1023 + b"b") > HALF
     survival(old[:60_000], new[:60_000])
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2

@@ -228,6 +228,6 @@ def test_ids_are_short_and_never_words() -> None:
     ],
 )
 def test_no_text_takes_long_to_clean(piece: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     redactor()((piece * 200_000)[: log.LINE_LIMIT])
-    assert time.monotonic() - start < 1.5
+    assert time.process_time() - start < 1.5

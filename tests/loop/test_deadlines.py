@@ -201,7 +201,7 @@ def test_the_second_process_of_a_work_that_is_broken_off_ends_with_it() -> None:
     began = time.monotonic()
     with pytest.raises(Overdue), deadline.kept(START + 1, clock):
         split_work._shared(10, work)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 

@@ -338,10 +338,10 @@ def test_a_long_task_has_a_short_identity_of_its_own() -> None:
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     tasks(text)
     tasks(f"- [ ] {text}")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_plan_that_is_no_text_has_no_task(tmp_path: Path) -> None:

@@ -643,10 +643,10 @@ def test_bytes_that_are_no_text_are_marked_and_spoil_nothing_else() -> None:
 
 
 def test_megabytes_on_one_line_are_read_in_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for line in ("{}" * 2_000_000, '{"a":' * 800_000, "[" * 4_000_000, '{"type":"result",' + " " * 4_000_000, "x" * 4_000_000):
         assert read(f"{line}\n{blk('IN_PROGRESS', 'true')}", agent="claude").reply.explicit is True
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 SHAPES = {

@@ -141,7 +141,7 @@ def test_any_output_can_be_read(lines: list[str]) -> None:
 
 
 def test_no_line_takes_long() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for line in (
         "Tests: " + "1 a1" * 5000,
         "x (" * 4000,
@@ -151,7 +151,7 @@ def test_no_line_takes_long() -> None:
         "1 passed " * 9000,
     ):
         Results().line(line)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 P, F, S = PASSED, FAILED, SKIPPED

@@ -112,7 +112,7 @@ def test_doubt_about_harmless_commands_is_no_doubt(text: str, top: Path) -> None
 def test_a_limit_is_said_and_takes_no_time(text: str, code: str | None, top: Path) -> None:
     start = time.monotonic()
     analysis = analysed(text, top, seconds=0.7)
-    assert time.monotonic() - start < 5  # one second on a quiet machine
+    assert time.monotonic() - start < 20  # one second on a quiet machine
     codes = {u.code for u in analysis.unknowns}
     assert code is None or code in codes
     assert doubtful(analysis) or "rm" not in text or "a.txt" in foreseen(analysis, top) or text.startswith("while true")

@@ -325,9 +325,9 @@ def test_lines_before_a_syntax_error_are_there(rest: str) -> None:
 )
 def test_depth_is_refused_at_once(opening: str) -> None:
     for text in (opening * 10_000, "b\n" + opening * 300 + "y"):
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert syntax.parse(text).error in ("too-deep", "syntax")
-        assert time.perf_counter() - begun < 3
+        assert time.process_time() - begun < 3
 
 
 @pytest.mark.parametrize(
@@ -346,9 +346,9 @@ def test_depth_is_refused_at_once(opening: str) -> None:
     ],
 )
 def test_a_megabyte_takes_no_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert syntax.parse(text).error in ("too-long", "too-deep", "syntax", None)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_a_long_here_document_is_no_burden() -> None:
@@ -387,8 +387,8 @@ _BITS = st.sampled_from(
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(_BITS, max_size=40).map("".join))
 def test_nothing_raises_or_hangs(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     parsed = syntax.parse(text)
     assert parsed.error in (None, "syntax", "too-deep")
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
     repr(parsed)

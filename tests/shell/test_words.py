@@ -149,10 +149,10 @@ def test_raw_text_stays_raw_in_braces() -> None:
     ["{1..1000000000}", "{a,b}" * 30, "{,a" * 50_000, "{a," * 200 + "b" + "}" * 200, "{1..9}" * 8, "{a}" * 20_000 + "{a,b}"],
 )
 def test_too_many_words_are_refused_at_once(raw: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(words.TooMany):
         words.braces(raw)
-    assert time.perf_counter() - begun < 3
+    assert time.process_time() - begun < 3
 
 
 @settings(max_examples=500, deadline=None)

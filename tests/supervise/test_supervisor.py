@@ -122,7 +122,7 @@ def test_v44_a_runner_that_hangs_is_killed_with_all_that_it_has_started_and_repl
     hang = BEAT + STUBBORN + "beat EXECUTE 200; while [ ! -s child ]; do sleep 0.02; done; echo $$ > runner; kill -STOP $$"
     began = time.monotonic()
     assert place.run(f"[ $STARTS = 1 ] || exit 0; {hang}") == 0
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30
     assert not alive(place.pid())
     assert not alive(place.pid("runner"))
     assert place.kinds() == ["hang", "down", "alert", "restarted"]

