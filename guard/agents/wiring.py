@@ -16,7 +16,6 @@ from guard.agents import settings
 from guard.agents.settings import Document
 from guard.agents.table import CLIENTS, READ
 from guard.agents.wirings import FLAT, ME, NESTED, PLUGIN, SECONDS, SYSTEM, TEAM, TOML, WIRINGS, Place, Wiring
-from guard.findings import Finding
 
 SERVED = ("mcp__files__write_file",)  # a tool of an MCP server, as clients name them for matchers
 # A command that calls guard's hook, in any of the forms that guard writes or has written.
@@ -46,23 +45,6 @@ class Wired:
     path: str
     scope: str
     entry: Entry
-
-
-def findings(client: str, environ: Mapping[str, str], root: str, ask_version: bool = False) -> list[Finding]:
-    """What keeps a client from loading guard's hooks, for a project ("" for none); FINE where nothing does.
-
-    With `ask_version` the client is started to say its version, within seconds.
-    """
-    from guard.agents import inspection
-
-    return inspection.findings(client, environ, root, ask_version)
-
-
-def found(client: str, environ: Mapping[str, str], root: str) -> list[Wired]:
-    """Guard's entries in all the files that the client reads, with their commands exactly as they stand there."""
-    from guard.agents import inspection
-
-    return inspection.entries(client, environ, root)
 
 
 def installed(environ: Mapping[str, str]) -> list[str]:

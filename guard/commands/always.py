@@ -7,7 +7,7 @@ import re
 import time
 
 from guard import acceptance, granting, person, policy_file
-from guard.commands import allow, place, standing
+from guard.commands import place, refusals, standing
 from guard.commands.output import say
 from guard.decision import Decision
 from guard.errors import GuardError
@@ -24,10 +24,10 @@ def run(name: str, reason: str | None, expires: str | None) -> int:
     why = standing.reasoned(reason)
     last = _day(expires)
     person.require(f"guard allow --always {name}")
-    decision = allow.refused(name)
+    decision = refusals.refused(name)
     _check(decision)
-    where = allow.around(decision)
-    victims = allow.concerned(decision, where.at.policy)
+    where = refusals.around(decision)
+    victims = refusals.concerned(decision, where.at.policy)
     for path in victims:
         if not below(path, where.at.root):
             raise GuardError(f"it lies outside of {visible(where.at.root)}", visible(path), "let it pass once: guard allow")
@@ -52,7 +52,7 @@ def run(name: str, reason: str | None, expires: str | None) -> int:
 
 def _check(decision: Decision) -> None:
     """Raises GuardError where no rule could make the command pass."""
-    if not allow.textual(decision.request.layer):
+    if not refusals.textual(decision.request.layer):
         raise GuardError(
             "only what was refused as a text can have a rule", decision.request.id, "give the command as a whole: guard check"
         )

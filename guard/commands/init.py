@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from guard import person, pre_commit, project, roots
-from guard.agents import changes, plans, wiring
+from guard.agents import changes, inspection, plans
 from guard.agents.changes import Change
 from guard.agents.plans import Where
 from guard.agents.table import CLIENTS
@@ -139,7 +139,7 @@ def _warn(options: Options, where: Where) -> None:
     """Says what still keeps a client from loading the hooks."""
     clients: Sequence[str] = options.agents or plans.chosen((), where)
     for client in clients:
-        for finding in wiring.findings(client, where.environ, where.root):
+        for finding in inspection.findings(client, where.environ, where.root):
             if finding.severity == OFF:
                 repair = f"; {finding.repair}" if finding.repair else ""
                 click.echo(f"guard: {finding.what}: {finding.why}{repair}", err=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from guard.agents import changes, hook_commands, launchers, made, plans, settings, wiring
+from guard.agents import changes, hook_commands, inspection, launchers, made, plans, settings, wiring
 from guard.agents.plans import Where
 from guard.agents.wirings import JSON, JSONC, ME, PLUGIN, WIRINGS
 from guard.errors import GuardError
@@ -79,9 +79,9 @@ def test_a_home_with_any_name_is_guarded(name: str, tmp_path: Path) -> None:
         payload = json.dumps(hooking.bash(user.project, command))
         run = subprocess.run(["sh", "-c", found[0]], input=payload, cwd=user.project, env=environ, capture_output=True, text=True)
         assert (run.returncode, "would delete" in run.stderr) == ((2, True) if refused else (0, False)), run.stderr
-    assert wiring.found("claude", user.environ, "")
-    assert not [each for each in wiring.findings("claude", user.environ, "") if each.severity == "off"]
-    assert not [each for each in wiring.findings("opencode", user.environ, "") if each.severity == "off"]
+    assert inspection.entries("claude", user.environ, "")
+    assert not [each for each in inspection.findings("claude", user.environ, "") if each.severity == "off"]
+    assert not [each for each in inspection.findings("opencode", user.environ, "") if each.severity == "off"]
     assert user.guard("uninstall", "--yes", "--purge")[0] == 0
     assert not (user.home / ".claude").exists()
     assert not (user.home / ".codex").exists()

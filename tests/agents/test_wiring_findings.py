@@ -34,7 +34,7 @@ class Machine:
         changes.write([plans.wire(client, where) for client in clients])
 
     def findings(self, client: str) -> list[Finding]:
-        return wiring.findings(client, self.environ, str(self.project))
+        return inspection.findings(client, self.environ, str(self.project))
 
     def codes(self, client: str, *severities: str) -> list[str]:
         return [each.code for each in self.findings(client) if not severities or each.severity in severities]
@@ -87,7 +87,7 @@ def test_what_init_writes_holds(machine: Machine, client: str) -> None:
 
 def test_commands_are_given_exactly_as_they_stand_there(machine: Machine) -> None:
     machine.wire("claude")
-    assert {each.entry.command for each in wiring.found("claude", machine.environ, "")} == {
+    assert {each.entry.command for each in inspection.entries("claude", machine.environ, "")} == {
         *hook_commands.commands("claude", str(machine.data)).values()
     }
 
@@ -317,7 +317,7 @@ def codex(machine: Machine, answer: str) -> None:
 
 
 def asked(machine: Machine, *severities: str) -> list[Finding]:
-    found = wiring.findings("codex", machine.environ, str(machine.project), ask_version=True)
+    found = inspection.findings("codex", machine.environ, str(machine.project), ask_version=True)
     return [each for each in found if each.severity in severities]
 
 
@@ -406,7 +406,7 @@ def test_a_version_that_was_not_measured_is_noted(machine: Machine, said: str, n
     (machine.bin / "claude").write_text(f"#!/bin/sh\necho '{said}'\n")
     (machine.bin / "claude").chmod(0o755)
     assert machine.codes("claude") == ["wired"]
-    codes = [each.code for each in wiring.findings("claude", machine.environ, "", ask_version=True)]
+    codes = [each.code for each in inspection.findings("claude", machine.environ, "", ask_version=True)]
     assert ("version-newer" in codes) == newer
 
 
@@ -427,7 +427,7 @@ def test_clients_are_found_by_their_programs_and_their_settings(machine: Machine
 
 def test_without_home_and_project_nothing_fails() -> None:
     for client in WIRINGS:
-        assert [each.code for each in wiring.findings(client, {}, "") if each.severity == OFF] == []
+        assert [each.code for each in inspection.findings(client, {}, "") if each.severity == OFF] == []
 
 
 NONSENSE = [b"\xff\xfe{\x00}\x00", b"[" * 100_000, b'{"hooks": {"PreToolUse": [[[]], 3, {"hooks": 4}, {"hooks": [5]}]}}']
