@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from tests.test_grants import environment, refused, state, top
 __all__ = ["top"]
 
 TMUX = shutil.which("tmux", path=pseudo_terminal.PATH)
+AT, ATD = (shutil.which(name, path=f"{pseudo_terminal.PATH}:/usr/sbin") for name in ("at", "atd"))
 needs_tmux = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 REFUSED = "Only a person may do that"
 PATIENCE = 15.0  # seconds
@@ -180,6 +183,22 @@ def test_what_was_left_for_later_lets_nothing_pass(program: str, top: Path) -> N
     name = refused(top, "rm CLAUDE.md")
     seen = client.run(["/bin/sh", "-c", allow(name)], top, environment(top), top.parent / "later", name=program)
     assert (seen.returncode, REFUSED in seen.stderr) == (1, True), seen
+    assert grants.known(state(top), False) == []
+
+
+@pytest.mark.skipif(os.environ.get("GUARD_E2E") != "1", reason="a job in the system's own queue: only with GUARD_E2E=1")
+@pytest.mark.skipif(os.geteuid() != 0 or not (AT and ATD), reason="needs root, at and atd")
+def test_a_job_of_the_real_at_lets_nothing_pass(top: Path) -> None:
+    name = refused(top, "rm CLAUDE.md")
+    said = top.parent / "said"
+    job = f"cd {shlex.quote(str(top))}\n{allow(name)} > {said} 2>&1; echo status $? >> {said}\n"
+    client.run([str(AT), "-M", "now"], top, environment(top), top.parent / "client", given=job)
+    end = time.monotonic() + PATIENCE
+    while not said.exists() or "status" not in said.read_text():
+        assert time.monotonic() < end, "the job has not run"
+        subprocess.run([str(ATD), "-s"], check=True, timeout=30)  # looks at the queue once, and is no daemon
+        time.sleep(0.2)
+    assert (REFUSED in said.read_text(), said.read_text().split()[-1]) == (True, "1")
     assert grants.known(state(top), False) == []
 
 
