@@ -5,7 +5,8 @@ MATCHERS is generated from the lists above it by `python -m guard.globs`, so tha
 
 from __future__ import annotations
 
-from guard.matching import BUILT_IN, KEEP, PRESENT, REWRITE, Matcher, Rule, RuleList
+from guard.matching import BUILT_IN, KEEP, LOCK, PATH, PRESENT, REWRITE, Matcher, Rule, RuleList
+from guard.roots import CONFIG
 
 LISTS: dict[str, tuple[str, ...]] = {
     KEEP: (
@@ -101,6 +102,9 @@ MATCHERS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("path", ".ralph/fix_plan.md", 2, ""),
     ),
 }
+
+# guard.toml is locked in every root, there or not, and no file takes that away.
+HOLD = RuleList(LOCK, "guard", (Matcher(Rule(LOCK, "/" + CONFIG), True, PATH, CONFIG, 1, ""),))
 
 
 def lists(origin: str = "project") -> tuple[RuleList, ...]:

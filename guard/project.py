@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from guard import roots
+from guard.builtin_rules import HOLD
 from guard.builtin_rules import lists as builtin_lists
 from guard.matching import LOCK, PATH, Matcher, Rule, RuleList, literals
 from guard.paths import child, name, parent, physical, physical_parent
@@ -25,8 +26,6 @@ SYSTEM_ACCEPTED = "/var/lib/guard/accepted"  # where they stand that root has ac
 OWN = "guard"  # the name of the guard directory in a base directory
 
 _KINDS = {"STATE": ".local/state", "CONFIG": ".config", "DATA": ".local/share"}
-# guard.toml is locked in every root, there or not, and no file takes that away.
-HOLD = RuleList(LOCK, "guard", (Matcher(Rule(LOCK, "/" + roots.CONFIG), True, PATH, roots.CONFIG, 1, ""),))
 
 
 def state_dir(environ: Mapping[str, str]) -> str | None:
@@ -214,10 +213,10 @@ class _Finder:
         from guard.errors import GuardError
 
         try:
-            from guard import compiled, config
+            from guard import compiled, root_rules
 
             named = list(files(root, main, self._environ, self._tree))
-            made = config.compile_root(root, named, self._tree, fold, main, config.Accepted(self._state()))
+            made = root_rules.compile_root(root, named, self._tree, fold, main, root_rules.Accepted(self._state()))
         except GuardError as error:
             return (stored or builtin(root, fold, main))._replace(broken=str(error))
         except ImportError as error:

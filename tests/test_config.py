@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guard import config, toml_lines
+from guard import config, root_rules, toml_lines, typed
 from guard.errors import GuardError
 from guard.policy import Policy, Root
 from guard.world import World
@@ -122,7 +122,7 @@ def test_only_a_project_can_do_without_the_built_in_list() -> None:
 
 def test_a_table_of_pyproject_counts_with_its_own_lines() -> None:
     text = '[project]\nname = "x"\n\n[tool.guard.protect]\nkeep = ["/a"]\n'
-    assert parse(text, path="/r/pyproject.toml").protect["keep"] == (config.Glob("/a", 5),)
+    assert parse(text, path="/r/pyproject.toml").protect["keep"] == (typed.Glob("/a", 5),)
     assert config.parse("/r/pyproject.toml", b"[tool.other]\nx = 1") is None
     assert "pyproject.toml:2: unknown key" in error("[tool.guard]\nkep = 1", path="/r/pyproject.toml")
 
@@ -181,7 +181,7 @@ def compiled(tmp_path: Path, **files: str) -> Root:
         path.parent.mkdir()
         path.write_text(text)
         found.append((origin, str(path)))
-    return config.compile_root("/r", found, World())
+    return root_rules.compile_root("/r", found, World())
 
 
 def test_a_projects_list_replaces_the_built_in_list_of_that_name_only(tmp_path: Path) -> None:
@@ -243,4 +243,4 @@ def test_an_exception_lifts_only_what_its_own_file_or_a_lesser_one_protects(tmp_
 def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "guard.toml").mkdir()
     with pytest.raises(GuardError, match="cannot be read"):
-        config.compile_root(str(tmp_path), [("project", str(tmp_path / "guard.toml"))], World())
+        root_rules.compile_root(str(tmp_path), [("project", str(tmp_path / "guard.toml"))], World())

@@ -20,9 +20,9 @@ LIGHT = set(
 )
 # Modules outside the core and the hot path. They may import anything, but late where a hot module asks for them.
 RICH = set(
-    """__main__ acceptance agents ancestry cli commands completion config evaluate excuses findings fleet git git_hooks globs
-    granting health history loop main monitor notify person policy_file pre_commit report running runtime sandbox service
-    sessions shims supervise testing toml_lines vault""".split()
+    """__main__ acceptance agents ancestry cli commands completion config evaluate excuses findings fleet git git_hooks
+    globs granting health history loop main monitor notify person policy_file pre_commit report root_rules running runtime
+    sandbox service sessions shims supervise testing toml_lines typed vault""".split()
 )
 # What stands among rich modules and is light all the same, because hooks load it.
 HOOKED = {"agents", *(f"agents.{name}" for name in "answer files heartbeat notebook read switches table variables".split())}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from guard import compiled, project, roots
+from guard import compiled, project, root_rules, roots
 from guard.matching import KEEP, LOCK, PRESENT
 from guard.policy import Policy
 from guard.world import World
@@ -222,9 +222,7 @@ def test_a_compiled_policy_is_used_while_it_is_fresh(home: Path, monkeypatch: py
     app = repository(home / "app")
     write(app / "guard.toml", '[protect]\nkeep = ["/a"]')
     first = load(app, home)
-    from guard import config
-
-    monkeypatch.setattr(config, "compile_root", lambda *args: pytest.fail("compiled again"))
+    monkeypatch.setattr(root_rules, "compile_root", lambda *args: pytest.fail("compiled again"))
     again = load(app, home)
     assert again.roots == first.roots
     assert again.level(f"{app}/a") == KEEP
