@@ -172,7 +172,7 @@ def _object(text: str) -> dict[str, Any]:
 
 def _check_wiring(name: str, environ: Mapping[str, str], top: str) -> None:
     """Raises GuardError where a client's settings do not call guard's hooks, or something keeps them from it."""
-    from guard.agents.wiring import findings
+    from guard.agents.inspection import findings
     from guard.findings import ABSENT, OFF
 
     worst = findings(name, environ, top)[0]
